@@ -11,6 +11,8 @@ export const UNREADABLE_REQUESTS: Readonly<Record<string, string>> = {
   NUL_IN_URL: 'the path or the query has a NUL character (%00)',
   URL_NOT_UTF8: 'the path or the query has bytes that are not UTF-8',
   BODY_NOT_UTF8: 'the body is not UTF-8',
+  BODY_TOO_COMPLEX: 'the body has too many values or levels',
+  BAD_HOST: 'the Host header is not a host',
   UNSTORABLE_TEXT: 'the body has a NUL character or a lone surrogate, which no text may have',
 };
 
@@ -38,6 +40,16 @@ export function notUtf8(): Error {
   return refusal('BODY_NOT_UTF8');
 }
 
+/** `problem` says which limit the body exceeds. */
+export function tooComplex(problem: string): Error {
+  return Object.assign(refusal('BODY_TOO_COMPLEX'), { problem });
+}
+
+/** Why the host of a request is refused: a URL is made of it. Clients of HTTP/1.0, such as health checks, send none. */
+export function unreadableHost({ host }: { readonly host?: string | undefined }): Error | null {
+  return host === undefined || URL.canParse(`http://${host}`) ? null : refusal('BAD_HOST');
+}
+
 /** The text cannot be stored; `path` leads to its field. */
 export function unstorableText(path: readonly string[]): Error {
   return Object.assign(refusal('UNSTORABLE_TEXT'), {
@@ -61,8 +73,10 @@ export function badBodyText(error: {
   readonly code?: string;
   readonly statusCode?: number;
   readonly field?: string;
+  readonly problem?: string;
 }): string {
   const known = UNREADABLE_REQUESTS[error.code ?? ''] ?? BY_STATUS[error.statusCode ?? 0];
+  if (known && error.problem) return `${known}: ${error.problem}`;
   // Escaped as in JSON, so that the refused character is not sent back.
   if (known && error.field) return `${JSON.stringify(error.field).slice(1, -1)}: ${known}`;
   return known ?? "the request can't be read; send a JSON body with content-type application/json";

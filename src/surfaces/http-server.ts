@@ -1,15 +1,19 @@
 /** The HTTP port: health, readiness, the REST routes and the Connect mount. Everything else answers problem+json. */
-import type { RequestListener, Server } from 'node:http';
+import { type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
+import type { Socket } from 'node:net';
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { badBodyText, unreadableUrl } from './bad-body.ts';
+import { API_HEADERS, addApiHeaders } from './api-headers.ts';
+import { badBodyText, unreadableHost, unreadableUrl } from './bad-body.ts';
 import { readJsonBodies } from './json-body.ts';
+import { DEFAULT_BODY_BYTES, LARGEST_BODY_BYTES } from './limits/message-limits.ts';
+import { askForBody, dropUnreadBodies } from './limits/unread-body.ts';
 import type { Readiness } from './readiness.ts';
 import { HEALTH_ROUTES } from './rest/api/health-api.ts';
 import { serveRoutes } from './rest/serve-routes.ts';
 import { connectContext, connectRoutes } from './rpc/connect-routes.ts';
-import { MAX_MESSAGE_BYTES } from './rpc/grpc-server.ts';
+
 import type { CallDependencies, Service } from './rpc/service.ts';
 import { createSecureHttpServer } from './tls/secure-http-server.ts';
 import type { TlsSource } from './tls/tls-source.ts';
@@ -63,7 +67,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   const { tls } = options;
   const app = fastify<Server>({
     logger: false,
-    bodyLimit: MAX_MESSAGE_BYTES,
+    bodyLimit: DEFAULT_BODY_BYTES,
     requestTimeout: limits.requestMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: limits.checkMs },
@@ -74,6 +78,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     forceCloseConnections: 'idle',
     return503OnClosing: true,
     frameworkErrors: (error, _request, reply) => refuseUnread(reply, error, error.statusCode ?? 400),
+    clientErrorHandler: refuseUnparsed,
   });
   let open = 0;
   app.server.on('connection', (socket) => {
@@ -82,53 +87,46 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
       open -= 1;
     });
   });
+  addApiHeaders(app);
+  dropUnreadBodies(app);
   app.addHook('onRequest', (request, reply, done) => {
     if (open > CROWD) closeAfterAnswer(request, reply);
-    const problem = unreadableUrl(request.url);
+    const problem = unreadableUrl(request.url) ?? unreadableHost(request.headers);
     if (problem) done(problem);
+    // Its body is not read for nothing.
+    else if (request.is404) answerNotFound(request, reply);
     else done();
   });
   readJsonBodies(app);
   const stopForgiving = forgiveOwnLateness(app.server, limits);
-  serveRoutes(app, HEALTH_ROUTES, options.dependencies, {
-    healthz: () => ({ status: 'ok' }),
-    readyz: ({ reply }) => {
-      const { reason, causes, notes } = options.readiness;
-      const degraded = Object.keys(notes).length === 0 ? {} : { degraded: notes };
-      if (draining) return reply.code(503).send({ status: 'not ready', reason: 'shutting down' });
-      if (reason === null) return { status: 'ready', ...degraded };
-      return reply.code(503).send({ status: 'not ready', reason, causes, ...degraded });
+  serveRoutes(
+    app,
+    HEALTH_ROUTES,
+    { ...options.dependencies, limits: null },
+    {
+      healthz: () => ({ status: 'ok' }),
+      readyz: ({ reply }) => {
+        const { reason, causes, notes } = options.readiness;
+        const degraded = Object.keys(notes).length === 0 ? {} : { degraded: notes };
+        if (draining) return reply.code(503).send({ status: 'not ready', reason: 'shutting down' });
+        if (reason === null) return { status: 'ready', ...degraded };
+        return reply.code(503).send({ status: 'not ready', reason, causes, ...degraded });
+      },
     },
-  });
-  app.setNotFoundHandler((request, reply) => {
-    void reply
-      .code(404)
-      .type('application/problem+json')
-      .send({
-        type: 'about:blank',
-        title: 'Not Found',
-        status: 404,
-        detail: `nothing is served at ${request.url}`,
-      });
-  });
+  );
+  app.setNotFoundHandler(answerNotFound);
   app.setErrorHandler((error: { statusCode?: number; code?: string }, _request, reply) => {
     const status = error.statusCode !== undefined && error.statusCode < 500 ? error.statusCode : 500;
     if (status === 500) options.dependencies.logUnexpected(error, reply.request.id, reply.request.url);
     refuseUnread(reply, error, status);
   });
-  for (const routes of options.routes) await app.register(routes);
-  await app.register(async (scope) => {
-    // Connect parses its own bodies.
-    scope.removeContentTypeParser('application/json');
-    await scope.register(fastifyConnectPlugin, {
-      routes: connectRoutes(options.services, options.dependencies),
-      contextValues: connectContext,
-      readMaxBytes: MAX_MESSAGE_BYTES,
-      // Emit fields that are false, 0 or empty: readers of JSON expect them.
-      jsonOptions: { alwaysEmitImplicit: true },
-      grpc: false,
+  for (const routes of options.routes) {
+    await app.register(async (scope) => {
+      scope.addHook('preParsing', async ({ raw }) => askForBody(raw));
+      await routes(scope);
     });
-  });
+  }
+  await app.register((scope) => connectMount(scope, options));
   await app.listen({ host: options.host, port: options.port, backlog: BACKLOG });
   return {
     port: boundPort(app),
@@ -144,11 +142,57 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   };
 }
 
+async function connectMount(scope: FastifyInstance<Server>, options: HttpOptions): Promise<void> {
+  // Connect parses its own bodies.
+  scope.removeContentTypeParser('application/json');
+  await scope.register(fastifyConnectPlugin, {
+    routes: connectRoutes(options.services, options.dependencies),
+    contextValues: connectContext,
+    readMaxBytes: LARGEST_BODY_BYTES,
+    // Emit fields that are false, 0 or empty: readers of JSON expect them.
+    jsonOptions: { alwaysEmitImplicit: true },
+    grpc: false,
+  });
+}
+
 function closeAfterAnswer({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.httpVersionMajor < 2) reply.header('connection', 'close');
   // HTTP/2 has no such header: the connection takes no new streams and ends after those that it has.
   else (raw as unknown as Http2ServerRequest).stream.session?.close();
 }
+
+function answerNotFound(request: FastifyRequest, reply: FastifyReply): void {
+  void reply
+    .code(404)
+    .type('application/problem+json')
+    .send({
+      type: 'about:blank',
+      title: 'Not Found',
+      status: 404,
+      detail: `nothing is served at ${request.url}`,
+    });
+}
+
+/** What the parser of HTTP refuses: no request, and so no reply, exists for it. */
+function refuseUnparsed(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = UNPARSED[error.code ?? ''] ?? 400;
+  const body = JSON.stringify({ type: 'about:blank', status, title: STATUS_CODES[status] });
+  const headers = { ...API_HEADERS, 'content-type': 'application/problem+json', connection: 'close' };
+  const lines = Object.entries({ ...headers, 'content-length': body.length }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  socket.write([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
+  socket.destroySoon();
+}
+
+const UNPARSED: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
+};
 
 /** For requests whose URL or body cannot be read, before any route. */
 function refuseUnread(reply: FastifyReply, error: { readonly code?: string }, status: number): void {
@@ -156,6 +200,7 @@ function refuseUnread(reply: FastifyReply, error: { readonly code?: string }, st
     status === 500 ? 'internal error' : badBodyText({ code: error.code ?? '', statusCode: status });
   void reply
     .code(status)
+    .headers(API_HEADERS)
     .type('application/problem+json')
     .send({ type: 'about:blank', status, title: detail, detail });
 }

@@ -4,6 +4,7 @@
  */
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { API_HEADERS } from './api-headers.ts';
 import type { Readiness } from './readiness.ts';
 import { createSecureHttpServer } from './tls/secure-http-server.ts';
 import type { TlsSource } from './tls/tls-source.ts';
@@ -68,6 +69,6 @@ function answering(readiness: Readiness): RequestListener {
 }
 
 function answer(response: ServerResponse, status: number, type: string, body: object): void {
-  response.writeHead(status, { 'content-type': type });
+  response.writeHead(status, { ...API_HEADERS, 'content-type': type });
   response.end(JSON.stringify(body));
 }

@@ -30,8 +30,10 @@ import { reportRoutes } from '../../src/surfaces/rest/report-routes.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 
 let server: TestServer;
+let agentToken: string;
 beforeAll(async () => {
   server = await startTestServer({ pools: ['x'] });
+  agentToken = (await server.admin.createMachine({ pool: 'x' })).token;
 });
 afterAll(() => server?.stop());
 
@@ -115,10 +117,11 @@ async function routeTable(): Promise<Route[]> {
 const filled = (url: string, text: string) => url.replace(/:\w+|\*/g, text);
 
 async function statusOf({ method }: Route, url: string, body?: Uint8Array<ArrayBuffer>) {
+  const token = url.startsWith('/api/v1/machine/') ? agentToken : server.adminToken;
   const response = await fetch(server.httpUrl + url, {
     method,
     headers: {
-      authorization: `Bearer ${server.adminToken}`,
+      authorization: `Bearer ${token}`,
       ...(body && { 'content-type': 'application/json' }),
     },
     ...(body && { body }),

@@ -31,6 +31,7 @@ import {
   BadRequestSchema,
   ErrorInfoSchema,
   PreconditionFailureSchema,
+  RetryInfoSchema,
 } from '../../src/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts';
 import { type Configuration, readConfiguration } from '../../src/server/settings/configuration.ts';
@@ -211,6 +212,8 @@ export class CallError extends Error {
   readonly domain: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly violations: ReadonlyArray<Readonly<Record<string, string>>>;
+  /** Of its RetryInfo; zero: it has none. */
+  readonly retrySeconds: number;
 
   constructor(error: grpc.ServiceError) {
     super(error.details);
@@ -223,6 +226,8 @@ export class CallError extends Error {
     this.reason = info?.reason ?? '';
     this.domain = info?.domain ?? '';
     this.metadata = { ...info?.metadata };
+    const delay = detail(RetryInfoSchema)?.retryDelay;
+    this.retrySeconds = delay ? Number(delay.seconds) + delay.nanos / 1e9 : 0;
     this.violations = [
       ...(detail(BadRequestSchema)?.fieldViolations ?? []).map(({ field, description }) => ({
         field,

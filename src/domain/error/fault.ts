@@ -36,7 +36,7 @@ export class Fault extends Error {
   /** Only where the row does not decide: see unmetPrecondition. */
   constructor(reason: Reason | PreconditionReason, detail: FaultDetail, kind: FaultKind);
   constructor(reason: Reason, detail: FaultDetail, kind: FaultKind = REASONS[reason].kind) {
-    super(detail.message);
+    super(wellFormed(detail.message));
     this.name = 'Fault';
     this.kind = kind;
     this.reason = reason;
@@ -45,6 +45,11 @@ export class Fault extends Error {
     this.retryAfterSeconds = detail.retryAfterSeconds ?? null;
     this.context = detail.context;
   }
+}
+
+/** A text that was cut may end in half of a character, which no wire can carry. */
+function wellFormed(text: string): string {
+  return text.replace(/\p{Cs}/gu, '\ufffd');
 }
 
 /** Something that the request depends on is missing or wrong, and the request itself is right. */

@@ -10,6 +10,7 @@ import type { ControlPlane } from '../../steps/control-plane.ts';
 import type { Database } from '../../store/database/database.ts';
 import { Authenticator } from '../../surfaces/access/authenticator.ts';
 import { TokenWayIn } from '../../surfaces/access/token-way-in.ts';
+import { RequestLimits } from '../../surfaces/limits/request-limits.ts';
 import { MachineTokens } from '../../surfaces/machine-tokens.ts';
 import type { Address } from '../settings/settings.ts';
 import { siteHooks } from '../settings/site-hooks.ts';
@@ -39,7 +40,8 @@ export async function startReplica(
   const providers = new Map<string, Provider>();
   const providerNames = () => providers.keys();
   const store = await openStore(options, { database, loops, running, providerNames });
-  const authenticator = new Authenticator([new TokenWayIn(database, configuration.roles, Date.now)]);
+  const limits = new RequestLimits(configuration.limits, () => performance.now());
+  const authenticator = new Authenticator([new TokenWayIn(database, configuration.roles, Date.now)], limits);
   const machineTokens = new MachineTokens(database, Date.now);
   const tokensChanged = () => {
     authenticator.forget();
@@ -74,7 +76,7 @@ export async function startReplica(
   dispatcher.start();
   running.stopWith(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
   const presence = startReconcilers(options, { store, services, nodes, loops, running });
-  const surfaces = { services, nodes, authenticator, machineTokens, presence, loops, running };
+  const surfaces = { services, nodes, authenticator, limits, machineTokens, presence, loops, running };
   return startSurfaces(options, surfaces, (port) => {
     httpUrl = urlOf({ ...options.settings.httpAddress, port }, options.tls === null ? 'http' : 'https');
   });

@@ -9,6 +9,7 @@ import { ImageFiles } from '../../store/nodes/image-files.ts';
 import type { Authenticator } from '../../surfaces/access/authenticator.ts';
 import { consoleFiles } from '../../surfaces/console-files.ts';
 import { type HttpOptions, startHttpServer } from '../../surfaces/http-server.ts';
+import type { RequestLimits } from '../../surfaces/limits/request-limits.ts';
 import type { MachineTokens } from '../../surfaces/machine-tokens.ts';
 import { type AgentRouteDependencies, agentRoutes } from '../../surfaces/rest/agent-routes.ts';
 import { netbootRoutes } from '../../surfaces/rest/netboot-routes.ts';
@@ -34,6 +35,7 @@ export interface SurfaceDependencies {
   readonly services: ServerDependencies;
   readonly nodes: BootDependencies;
   readonly authenticator: Authenticator;
+  readonly limits: RequestLimits;
   readonly machineTokens: MachineTokens;
   readonly presence: PresenceWatch;
   readonly loops: LoopHealth;
@@ -99,9 +101,13 @@ function rpcServices(dependencies: ServerDependencies): Service[] {
   return services;
 }
 
-function callDependencies({ log }: ReplicaOptions, { authenticator }: SurfaceDependencies): CallDependencies {
+function callDependencies(
+  { log }: ReplicaOptions,
+  { authenticator, limits }: SurfaceDependencies,
+): CallDependencies {
   return {
     authenticator,
+    limits,
     monotonicNow: () => performance.now(),
     logCall: (entry) => log.debug(entry, 'call'),
     logUnexpected: (error, requestId, method) =>
@@ -122,6 +128,7 @@ function restRoutes(
   const agents = agentRouteDependencies(options, given, logUnexpected);
   const rest = {
     authenticator,
+    limits: given.limits,
     logUnexpected,
     nodes,
     stalledAfterSeconds: netboot.stalled_after_seconds,
@@ -145,7 +152,7 @@ function restRoutes(
 
 function agentRouteDependencies(
   { log }: ReplicaOptions,
-  { services, authenticator, machineTokens, presence }: SurfaceDependencies,
+  { services, authenticator, limits, machineTokens, presence }: SurfaceDependencies,
   logUnexpected: AgentRouteDependencies['logUnexpected'],
 ): AgentRouteDependencies {
   const { database, keepalives, ttls } = services;
@@ -164,6 +171,7 @@ function agentRouteDependencies(
     calls,
     tokens: machineTokens,
     authenticator,
+    limits,
     ttls,
     logRegistration: (entry) => log.info(entry, 'request'),
     logIgnored: (entry) => log.warn(entry, 'a part of a keepalive could not be stored'),

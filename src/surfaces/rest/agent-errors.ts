@@ -69,6 +69,13 @@ export const AGENT_ERRORS = {
     cause: 'more calls wait than a replica takes (100,000)',
     fix: 'try again after the seconds in retry-after; agents do it by themselves',
   },
+  RATE_LIMITED: {
+    status: 429,
+    message: 'too many calls; try again later',
+    errorCode: 'rate_limited',
+    cause: 'more calls of one machine, or more wrong tokens from one address, than [limits](limits.md) allow',
+    fix: 'try again after the seconds in retry-after; agents do it by themselves',
+  },
   UNAVAILABLE: {
     status: 503,
     message: 'service unavailable',

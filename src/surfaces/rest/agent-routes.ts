@@ -16,12 +16,13 @@ import { DatabaseAway } from '../../store/database/database-away.ts';
 import type { Authenticator } from '../access/authenticator.ts';
 import { credentialsOfRequest } from '../access/credentials.ts';
 import { badBodyText } from '../bad-body.ts';
-import { faultOf, WIRE } from '../fault-wire.ts';
-import type { MachineTokens } from '../machine-tokens.ts';
+import { faultOf, retryHeaders, WIRE } from '../fault-wire.ts';
+import type { RequestLimits } from '../limits/request-limits.ts';
+import type { MachineTokens, TokenBearer } from '../machine-tokens.ts';
 import { AGENT_ERRORS } from './agent-errors.ts';
 import { AGENT_ROUTES } from './api/agent-api.ts';
 import { textOf } from './query.ts';
-import { serveRoutes } from './serve-routes.ts';
+import { type Gate, type RouteHandlers, serveRoutes } from './serve-routes.ts';
 
 export interface AgentRouteDependencies {
   readonly database: Database;
@@ -29,6 +30,7 @@ export interface AgentRouteDependencies {
   readonly calls: AgentCalls;
   readonly tokens: MachineTokens;
   readonly authenticator: Authenticator;
+  readonly limits: RequestLimits;
   readonly ttls: PresenceTtls;
   /** One entry for each registration, accepted or not; never with a token. */
   readonly logRegistration: (entry: Readonly<Record<string, unknown>>) => void;
@@ -63,6 +65,11 @@ function invalidPayload(detail: string, status: number = AGENT_ERRORS.INVALID_PA
 export async function agentRoutes(app: FastifyInstance, dependencies: AgentRouteDependencies): Promise<void> {
   app.removeContentTypeParser('text/plain');
   app.setErrorHandler((error: FastifyError, request, reply) => {
+    if (error instanceof Fault && error.kind === 'resource_exhausted')
+      return refuse(reply.headers(retryHeaders(error)), {
+        ...AGENT_ERRORS.RATE_LIMITED,
+        detail: error.message,
+      });
     const status = error.statusCode ?? 500;
     const isAway = error instanceof DatabaseAway;
     const refusal =
@@ -72,9 +79,11 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
     return refuse(reply, refusal);
   });
   const logIgnored = ignoredLog(dependencies);
-  serveRoutes(app, AGENT_ROUTES, dependencies, {
-    register: (call) => register(dependencies, call),
-    keepalive: (call) => keepAlive(dependencies, call, logIgnored),
+  const owners: Owners = new WeakMap();
+  const gate = agentGate(dependencies, owners);
+  const handlers: RouteHandlers<typeof AGENT_ROUTES> = {
+    register: (call) => register(dependencies, call, ownerOf(owners, call.request)),
+    keepalive: (call) => keepAlive(dependencies, call, { owner: ownerOf(owners, call.request), logIgnored }),
     config: async ({ request, reply }) => {
       const owner = await dependencies.tokens.owner(request.headers.authorization);
       if (owner === 'revoked') return refuse(reply, REVOKED_TOKEN);
@@ -94,7 +103,50 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
       };
       return reply.type('application/json').send(Readable.from(listReady(dependencies, filter)));
     },
+  };
+  serveRoutes(app, AGENT_ROUTES, dependencies, handlers, {
+    register: async (request, reply) => {
+      const passed = await gate(request, reply);
+      if (passed === 'answered') logRegistration(dependencies, reply.statusCode, {});
+      return passed;
+    },
+    keepalive: gate,
   });
+}
+
+/** The machine that calls, once its token is known. */
+type Owners = WeakMap<FastifyRequest, TokenBearer>;
+
+function ownerOf(owners: Owners, request: FastifyRequest): TokenBearer {
+  const owner = owners.get(request);
+  if (!owner) throw new Error('an agent reached its handler without a token');
+  return owner;
+}
+
+/** Finds the machine by its token, before the body is read. */
+function agentGate({ tokens, limits }: AgentRouteDependencies, owners: Owners): Gate {
+  return async (request, reply) => {
+    const { authorization } = request.headers;
+    const owner = await tokens.owner(authorization);
+    if (owner === 'revoked') {
+      refuse(reply, REVOKED_TOKEN);
+      return 'answered';
+    }
+    if (!owner) {
+      if (authorization === undefined) limits.countAddress(request.ip ?? '');
+      else limits.countFailedLogin({ address: request.ip ?? '', credential: authorization });
+      refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
+      return 'answered';
+    }
+    limits.countCallOf(`agent ${owner.machineId}`);
+    owners.set(request, owner);
+    return 'open';
+  };
+}
+
+function logRegistration(dependencies: AgentRouteDependencies, status: number, seen: SeenRegistration): void {
+  const { method, path } = AGENT_ROUTES.register;
+  dependencies.logRegistration({ method, path, status, ...seen });
 }
 
 interface AgentCall {
@@ -102,15 +154,18 @@ interface AgentCall {
   readonly reply: FastifyReply;
 }
 
-async function register(dependencies: AgentRouteDependencies, { request, reply }: AgentCall) {
+async function register(
+  dependencies: AgentRouteDependencies,
+  { request, reply }: AgentCall,
+  owner: TokenBearer,
+) {
   const seen: SeenRegistration = {};
-  const refusal = await registered(dependencies, request, seen).catch((error: unknown) =>
+  const refusal = await registered(dependencies, { request, owner }, seen).catch((error: unknown) =>
     isInvalid(error)
       ? invalidPayload(error.message)
       : unexpected(dependencies, request, error, AGENT_ERRORS.REGISTRATION_FAILED),
   );
-  const { method, path } = AGENT_ROUTES.register;
-  dependencies.logRegistration({ method, path, status: refusal?.status ?? 200, ...seen });
+  logRegistration(dependencies, refusal?.status ?? 200, seen);
   if (refusal) return refuse(withRetryAfter(reply, refusal), refusal);
   return {
     config: null,
@@ -132,13 +187,10 @@ interface SeenRegistration {
 
 /** Null: it is registered. */
 async function registered(
-  { tokens, calls, database }: AgentRouteDependencies,
-  request: FastifyRequest,
+  { calls, database }: AgentRouteDependencies,
+  { request, owner }: { readonly request: FastifyRequest; readonly owner: TokenBearer },
   seen: SeenRegistration,
 ): Promise<Refusal | null> {
-  const owner = await tokens.owner(request.headers.authorization);
-  if (owner === 'revoked') return REVOKED_TOKEN;
-  if (!owner) return AGENT_ERRORS.INVALID_TOKEN;
   if (!isBody(request.body)) return invalidPayload('the body must be a JSON object');
   const registration = readRegistration(request.body);
   seen.machine_id = registration.machineId;
@@ -155,13 +207,10 @@ async function registered(
 async function keepAlive(
   dependencies: AgentRouteDependencies,
   { request, reply }: AgentCall,
-  logIgnored: IgnoredLog,
+  { owner, logIgnored }: { readonly owner: TokenBearer; readonly logIgnored: IgnoredLog },
 ) {
-  const { tokens, calls, ttls } = dependencies;
+  const { calls, ttls } = dependencies;
   try {
-    const owner = await tokens.owner(request.headers.authorization);
-    if (owner === 'revoked') return refuse(reply, REVOKED_TOKEN);
-    if (!owner) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
     const { body } = request;
     if (!isBody(body)) return refuse(reply, invalidPayload('the body must be a JSON object'));
     if (!body.machine_id || !body.pool_name) return refuse(reply, AGENT_ERRORS.MISSING_ADDRESS);

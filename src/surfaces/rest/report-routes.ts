@@ -5,7 +5,8 @@
 import type { FastifyInstance } from 'fastify';
 import { reportNode } from '../../operations/nodes/node-report.ts';
 import { readReport } from '../../operations/nodes/report-input.ts';
-import { NOT_JSON, unstorableText } from '../bad-body.ts';
+import { NOT_JSON, tooComplex, unstorableText } from '../bad-body.ts';
+import { tooManyValues } from '../limits/json-values.ts';
 import { unstorablePath } from '../storable.ts';
 import { REPORT_ROUTES } from './api/netboot-api.ts';
 import { clientAddress } from './client-address.ts';
@@ -13,12 +14,18 @@ import type { NodeRouteDependencies } from './node-routes.ts';
 import { answerFaults, bearerOf } from './rest-errors.ts';
 import { serveRoutes } from './serve-routes.ts';
 
+/** A server with hundreds of disks, modules and ports has a few thousand values. */
+const REPORT_LIMITS = { values: 20_000, depth: 32 } as const;
+const SPACE = 0x20;
+
 export async function reportRoutes(app: FastifyInstance, dependencies: NodeRouteDependencies): Promise<void> {
   answerFaults(app, dependencies);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
-    parseLeniently(new TextDecoder().decode(body)),
-  );
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => {
+    const problem = tooManyValues(body, REPORT_LIMITS);
+    if (problem) throw tooComplex(problem);
+    return parseLeniently(body);
+  });
   serveRoutes(app, REPORT_ROUTES, dependencies, {
     report: async ({ request }) => {
       checkIdentity(request.body);
@@ -53,12 +60,14 @@ function messageOf(ignored: string | null, adjusted: Readonly<Record<string, str
 }
 
 /** Scripts leave raw line breaks in JSON strings that hold a log; elsewhere in JSON they are spaces anyway. */
-function parseLeniently(text: string): unknown {
+function parseLeniently(body: Buffer): unknown {
+  const decoder = new TextDecoder();
   try {
-    return JSON.parse(text);
+    return JSON.parse(decoder.decode(body));
   } catch {
     try {
-      return JSON.parse(text.replace(/\p{Cc}/gu, ' '));
+      for (let at = 0; at < body.length; at += 1) if ((body[at] ?? SPACE) < SPACE) body[at] = SPACE;
+      return JSON.parse(decoder.decode(body));
     } catch {
       throw NOT_JSON;
     }

@@ -9,6 +9,7 @@ import { credentialsOfRequest } from '../access/credentials.ts';
 import { requirePermission } from '../access/require-permission.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, retryHeaders, WIRE } from '../fault-wire.ts';
+import type { RequestLimits } from '../limits/request-limits.ts';
 
 /** A wrong field is 422 here, and 400 means that the state does not allow the request. */
 export const REST_STATUS: Readonly<Record<FaultKind, number>> = {
@@ -21,6 +22,7 @@ export const REST_STATUS: Readonly<Record<FaultKind, number>> = {
 
 export interface RestDependencies {
   readonly authenticator: Authenticator;
+  readonly limits: RequestLimits | null;
   readonly logUnexpected: (error: unknown, requestId: string, path: string) => void;
 }
 
@@ -49,11 +51,12 @@ export function faultBody(fault: Fault) {
 }
 
 export async function callerWith(
-  { authenticator }: Pick<RestDependencies, 'authenticator'>,
+  { authenticator, limits }: Pick<RestDependencies, 'authenticator' | 'limits'>,
   request: FastifyRequest,
   needed: Role,
 ): Promise<Caller> {
   const caller = await authenticator.caller(credentialsOfRequest(request));
+  limits?.countCall(caller);
   requirePermission(caller, routeName(request), needed);
   return caller;
 }

@@ -29,7 +29,7 @@ export async function sendFile(
   // A directory would be redirected to a path that does not exist.
   if (!SENT.has(statusCode)) return reply.code(404).send({ detail: 'there is no such file' });
   if (onSent) reply.raw.once('close', () => onSent(sentOf(reply, headers, stream)));
-  return reply.code(statusCode).headers(headers).send(stream);
+  return reply.code(statusCode).headers(headers).header('cache-control', 'no-store').send(stream);
 }
 
 /** Whether the client's connection took the whole answer. Answers of HTTP/2 have it on their stream. */

@@ -15,29 +15,37 @@ import {
   createContextValues,
   type HandlerContext,
 } from '@connectrpc/connect';
+import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
 import type { FastifyRequest } from 'fastify';
 import { type Credentials, credentialsOfRequest } from '../access/credentials.ts';
 import { retryHeaders, statusOf, WIRE } from '../fault-wire.ts';
+import { askForBody } from '../limits/unread-body.ts';
+import { withCheckedBody, withEmptyBody } from './connect-body.ts';
 import { inOurWords } from './decode-failure.ts';
 import {
+  type AdmittedCall,
+  admitCall,
   type CallDependencies,
   CallFailed,
   callStream,
   callUnary,
+  failedCall,
   type IncomingCall,
   type Service,
 } from './service.ts';
 
-const CREDENTIALS = createContextKey<Credentials>({
-  authorization: undefined,
-  cookie: undefined,
-  certificate: null,
-  address: '',
-});
+/** What the handler of a call finds: its caller, or why it is refused. */
+type Admission = AdmittedCall | CallFailed;
+
+const CREDENTIALS = createContextKey<Credentials | null>(null);
+const ASK_FOR_BODY = createContextKey<() => void>(() => {});
+const ADMISSION = createContextKey<Admission | null>(null);
 
 /** Connect's handlers see no connection; what they need of it is passed on here. */
 export function connectContext(request: FastifyRequest): ContextValues {
-  return createContextValues().set(CREDENTIALS, credentialsOfRequest(request));
+  return createContextValues()
+    .set(CREDENTIALS, credentialsOfRequest(request))
+    .set(ASK_FOR_BODY, () => askForBody(request.raw));
 }
 
 export function connectRoutes(services: readonly Service[], dependencies: CallDependencies) {
@@ -48,38 +56,64 @@ export function connectRoutes(services: readonly Service[], dependencies: CallDe
       for (const method of service.desc.methods) {
         implementation[method.localName] =
           method.methodKind === 'server_streaming'
-            ? streaming(service, method, dependencies)
-            : unary(service, method, dependencies);
+            ? streaming(method, dependencies)
+            : unary(method, dependencies);
       }
       router.service(service.desc as DescService, implementation);
     }
+    const served = new Map(services.map((service) => [service.desc.typeName, service]));
+    const handlers = router.handlers.map((handler) => {
+      const service = served.get(handler.service.typeName);
+      if (!service) throw new Error(`${handler.service.typeName} is not served`);
+      return inOurWords(handler, (request) => admitted(service, handler.method, request, dependencies));
+    });
     // The plugin takes its handlers from this list, after this function.
-    router.handlers.splice(0, router.handlers.length, ...router.handlers.map(inOurWords));
+    router.handlers.splice(0, router.handlers.length, ...handlers);
   };
 }
 
-function incoming(
+/**
+ * The caller is found before the body is read. The library writes a refusal in the protocol of the client when its handler
+ * throws it, so a refused call gets an empty message in place of its own, which nothing has read.
+ */
+async function admitted(
   service: Service,
   method: DescMethod,
-  request: unknown,
-  context: HandlerContext,
-): IncomingCall {
-  return {
-    service,
-    method: method.localName,
-    credentials: context.values.get(CREDENTIALS),
-    signal: context.signal,
-    request: () => request,
-  };
+  request: UniversalServerRequest,
+  dependencies: CallDependencies,
+): Promise<UniversalServerRequest> {
+  const contextValues = request.contextValues ?? createContextValues();
+  const credentials = contextValues.get(CREDENTIALS);
+  if (credentials === null) throw new Error('a Connect call came without its credentials');
+  let call: AdmittedCall;
+  try {
+    call = await admitCall({ service, method: method.localName, credentials }, dependencies);
+  } catch (error) {
+    contextValues.set(ADMISSION, error as CallFailed);
+    return withEmptyBody(method, request);
+  }
+  try {
+    contextValues.get(ASK_FOR_BODY)();
+    const checked = await withCheckedBody(method, request);
+    contextValues.set(ADMISSION, call);
+    return checked;
+  } catch (error) {
+    contextValues.set(ADMISSION, failedCall(call, dependencies, error));
+    return withEmptyBody(method, request);
+  }
 }
 
-function unary(service: Service, method: DescMethod, dependencies: CallDependencies) {
+function incoming(request: unknown, context: HandlerContext): IncomingCall {
+  const admission = context.values.get(ADMISSION);
+  if (admission === null) throw new Error('a Connect call reached its handler without admission');
+  if (admission instanceof CallFailed) throw admission;
+  return { ...admission, signal: context.signal, request: () => request };
+}
+
+function unary(method: DescMethod, dependencies: CallDependencies) {
   return async (request: unknown, context: HandlerContext) => {
     try {
-      return create(
-        method.output,
-        await callUnary(incoming(service, method, request, context), dependencies),
-      );
+      return create(method.output, await callUnary(incoming(request, context), dependencies));
     } catch (error) {
       throw connectError(error);
     }
@@ -87,15 +121,17 @@ function unary(service: Service, method: DescMethod, dependencies: CallDependenc
 }
 
 /** Connect pulls messages and the service pushes them: at most one message waits in between. */
-function streaming(service: Service, method: DescMethod, dependencies: CallDependencies) {
+function streaming(method: DescMethod, dependencies: CallDependencies) {
   return async function* (request: unknown, context: HandlerContext) {
     const handover = new Handover();
-    const done = callStream(incoming(service, method, request, context), dependencies, (message) =>
-      handover.put(message),
-    ).then(
+    const done = called().then(
       () => handover.end(null),
       (error: unknown) => handover.end(connectError(error)),
     );
+    async function called(): Promise<void> {
+      const put = (message: Message) => handover.put(message);
+      await callStream(incoming(request, context), dependencies, put);
+    }
     try {
       for await (const message of handover) yield create(method.output, message);
     } finally {

@@ -4,18 +4,26 @@
  * error is sent: the body of a unary call, the last envelope of a stream, and the trailers of gRPC-Web.
  */
 import type { DescMethod } from '@bufbuild/protobuf';
-import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
+import type {
+  UniversalHandler,
+  UniversalServerRequest,
+  UniversalServerResponse,
+} from '@connectrpc/connect/protocol';
 
 const END_STREAM = 0b10;
 const WEB_TRAILERS = 0b1000_0000;
 const ENVELOPE_BYTES = 5;
 
-export function inOurWords(handler: UniversalHandler): UniversalHandler {
+/** `prepare` checks the request before the library reads it. */
+export function inOurWords(
+  handler: UniversalHandler,
+  prepare: (request: UniversalServerRequest) => Promise<UniversalServerRequest>,
+): UniversalHandler {
   const { method } = handler;
   const handle: (...call: Parameters<UniversalHandler>) => Promise<UniversalServerResponse> = async (
     request,
   ) => {
-    const response = await handler(request);
+    const response = await handler(await prepare(request));
     const message = response.header?.get('grpc-message');
     if (message && !response.header?.has('grpc-status-details-bin')) {
       response.header?.set('grpc-message', encodeURIComponent(textFor(method, decodeURIComponent(message))));

@@ -3,19 +3,17 @@ import {
   create,
   type DescMessage,
   type DescMethod,
-  fromBinary,
   type MessageInitShape,
   toBinary,
 } from '@bufbuild/protobuf';
 import * as grpc from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { Fault } from '../../domain/error/fault.ts';
-import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
-import { credentialsOfCall } from '../access/credentials.ts';
-import { statusOf, WIRE } from '../fault-wire.ts';
+import { decodeMessage, LARGEST_BODY_BYTES } from '../limits/message-limits.ts';
 import type { Readiness } from '../readiness.ts';
 import { grpcCredentials } from '../tls/grpc-credentials.ts';
 import type { TlsSource } from '../tls/tls-source.ts';
+import { GrpcAdmission, statusFor } from './grpc-admission.ts';
 import { addReflection } from './reflection.ts';
 import {
   type CallDependencies,
@@ -26,9 +24,12 @@ import {
   type Service,
 } from './service.ts';
 
-export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 /** A stream whose client reads nothing for this long is ended; the client can resume from its cursor. */
 const SLOW_READER_MS = 60_000;
+
+/** More than one identity may have streams: the limit of an identity, and not this one, is what a client meets. */
+const STREAMS_PER_CONNECTION = 1_000;
+const SESSION_MEGABYTES = 64;
 
 /** For the TLS handshake. */
 const HANDSHAKE_MS = 10_000;
@@ -54,14 +55,18 @@ export interface GrpcOptions {
 }
 
 export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer> {
+  const admission = new GrpcAdmission(options.services, options.dependencies);
   const server = new grpc.Server({
-    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    interceptors: [admission.interceptor],
+    'grpc.max_receive_message_length': LARGEST_BODY_BYTES,
+    'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION,
+    'grpc-node.max_session_memory': SESSION_MEGABYTES,
     'grpc.max_send_message_length': -1,
     'grpc.keepalive_time_ms': 30_000,
     'grpc.keepalive_timeout_ms': 10_000,
     'grpc.keepalive_permit_without_calls': 1,
   });
-  for (const service of options.services) addService(server, service, options.dependencies);
+  for (const service of options.services) addService(server, service, admission, options.dependencies);
   const health = new HealthImplementation({
     '': 'SERVING',
     ...Object.fromEntries(options.services.map(({ desc }) => [desc.typeName, 'SERVING' as const])),
@@ -75,7 +80,7 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
   const stopShowing = options.readiness.onChange(showHealth);
   showHealth();
   health.addToServer(server);
-  addReflection(server, { services: options.services, authenticator: options.dependencies.authenticator });
+  addReflection(server, options.services);
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
   const security = grpcCredentials(options.tls, HANDSHAKE_MS);
   const port = await new Promise<number>((resolve, reject) => {
@@ -104,7 +109,12 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
 
 const passBytes = (bytes: Buffer): Buffer => bytes;
 
-function addService(server: grpc.Server, service: Service, dependencies: CallDependencies): void {
+function addService(
+  server: grpc.Server,
+  service: Service,
+  admission: GrpcAdmission,
+  dependencies: CallDependencies,
+): void {
   const definition: Record<string, grpc.MethodDefinition<Buffer, Buffer>> = {};
   const implementation: grpc.UntypedServiceImplementation = {};
   for (const method of service.desc.methods) {
@@ -119,19 +129,19 @@ function addService(server: grpc.Server, service: Service, dependencies: CallDep
     };
     implementation[method.localName] =
       method.methodKind === 'server_streaming'
-        ? streaming(service, method, dependencies)
-        : unary(service, method, dependencies);
+        ? streaming(method, admission, dependencies)
+        : unary(method, admission, dependencies);
   }
   server.addService(definition, implementation);
 }
 
 function unary(
-  service: Service,
   method: DescMethod,
+  admission: GrpcAdmission,
   dependencies: CallDependencies,
 ): grpc.handleUnaryCall<Buffer, Buffer> {
   return (call, callback) => {
-    callUnary(incoming(service, method, call, call.request), dependencies).then(
+    callUnary(incoming(method, admission, call), dependencies).then(
       (response) => callback(null, encode(method, response)),
       (error: unknown) => callback(serviceError(error)),
     );
@@ -139,12 +149,12 @@ function unary(
 }
 
 function streaming(
-  service: Service,
   method: DescMethod,
+  admission: GrpcAdmission,
   dependencies: CallDependencies,
 ): grpc.handleServerStreamingCall<Buffer, Buffer> {
   return (call) => {
-    callStream(incoming(service, method, call, call.request), dependencies, (message) =>
+    callStream(incoming(method, admission, call), dependencies, (message) =>
       writeWithRoom(call, encode(method, message)),
     ).then(
       () => call.end(),
@@ -157,30 +167,16 @@ function encode(method: DescMethod, message: MessageInitShape<DescMessage>): Buf
   return Buffer.from(toBinary(method.output, create(method.output, message)));
 }
 
-function incoming(
-  service: Service,
-  method: DescMethod,
-  call: grpc.ServerUnaryCall<Buffer, Buffer> | grpc.ServerWritableStream<Buffer, Buffer>,
-  bytes: Buffer,
-): IncomingCall {
+type ReceivedCall = grpc.ServerUnaryCall<Buffer, Buffer> | grpc.ServerWritableStream<Buffer, Buffer>;
+
+function incoming(method: DescMethod, admission: GrpcAdmission, call: ReceivedCall): IncomingCall {
   const gone = new AbortController();
   // With an explicit reason: the default one costs a stack trace after every call.
   call.on('cancelled', () => gone.abort(CLIENT_GONE));
   return {
-    service,
-    method: method.localName,
-    credentials: credentialsOfCall(call),
+    ...admission.of(call.metadata),
     signal: gone.signal,
-    request: () => {
-      try {
-        return fromBinary(method.input, bytes);
-      } catch (error) {
-        throw new Fault('MALFORMED_MESSAGE', {
-          message: `the request is not a valid ${method.input.typeName}`,
-          context: error,
-        });
-      }
-    },
+    request: () => decodeMessage(method, call.request),
   };
 }
 
@@ -213,15 +209,5 @@ function writeWithRoom(call: grpc.ServerWritableStream<Buffer, Buffer>, bytes: B
 
 function serviceError(error: unknown): Partial<grpc.StatusObject> & Error {
   if (!(error instanceof CallFailed)) throw error;
-  const { fault, requestId } = error;
-  const metadata = new grpc.Metadata();
-  metadata.set('grpc-status-details-bin', Buffer.from(toBinary(StatusSchema, statusOf(fault, requestId))));
-  // What clients of gRPC obey by themselves, as RetryInfo is for their callers.
-  if (fault.retryAfterSeconds !== null)
-    metadata.set('grpc-retry-pushback-ms', String(Math.ceil(fault.retryAfterSeconds * 1000)));
-  return Object.assign(new Error(fault.message), {
-    code: WIRE[fault.kind].grpc,
-    details: fault.message,
-    metadata,
-  });
+  return Object.assign(new Error(error.fault.message), statusFor(error));
 }

@@ -7,16 +7,7 @@ import { type DescEnum, type DescFile, type DescMessage, toBinary } from '@bufbu
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import * as grpc from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
-import { Fault } from '../../domain/error/fault.ts';
-import type { Authenticator } from '../access/authenticator.ts';
-import { credentialsOfCall } from '../access/credentials.ts';
-import { WIRE } from '../fault-wire.ts';
 import type { Service } from './service.ts';
-
-export interface ReflectionOptions {
-  readonly services: readonly Service[];
-  readonly authenticator: Authenticator;
-}
 
 /** The oneof of the protocol: the one field that is set is the question. */
 interface Question {
@@ -30,25 +21,16 @@ interface Question {
 type Answer = Readonly<Record<string, unknown>>;
 type Handler = grpc.handleBidiStreamingCall<Question, Answer>;
 
-export function addReflection(server: grpc.Server, { services, authenticator }: ReflectionOptions): void {
+/** The caller is known before it gets here (grpc-admission.ts). */
+export function addReflection(server: grpc.Server, services: readonly Service[]): void {
   const schema = new Schema(services);
   const handle: Handler = (call) => {
-    authenticator.caller(credentialsOfCall(call)).then(
-      () => {
-        call.on('data', (question: Question) => call.write(schema.answer(question)));
-        call.on('end', () => call.end());
-      },
-      (error: unknown) => call.emit('error', refusalOf(error)),
-    );
+    call.on('data', (question: Question) => call.write(schema.answer(question)));
+    call.on('end', () => call.end());
   };
   new ReflectionService({}).addToServer({
     addService: (definition) => server.addService(definition, { ServerReflectionInfo: handle }),
   });
-}
-
-function refusalOf(error: unknown): Partial<grpc.StatusObject> {
-  if (error instanceof Fault) return { code: WIRE[error.kind].grpc, details: error.message };
-  return { code: grpc.status.INTERNAL, details: 'internal error' };
 }
 
 /** Every file that the services need, by its name and by the symbols that it declares. */

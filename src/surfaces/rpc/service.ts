@@ -1,6 +1,7 @@
 /**
  * A service is defined once and mounted twice, on gRPC and on Connect. Handlers are functions of a request and a context;
- * what every call needs (authentication, the role, the log entry, the error) is in handleCall and nowhere else.
+ * what every call needs is here and nowhere else: admitCall finds the caller and checks its role and rate before the message
+ * is read, handleCall reads it and answers. Both log the call and turn errors into faults.
  */
 import { randomUUID } from 'node:crypto';
 import type {
@@ -19,6 +20,7 @@ import type { Credentials } from '../access/credentials.ts';
 import { methodName } from '../access/known-methods.ts';
 import { requirePermission } from '../access/require-permission.ts';
 import { faultOf } from '../fault-wire.ts';
+import type { RequestLimits } from '../limits/request-limits.ts';
 import { isStorable, unstorablePath } from '../storable.ts';
 
 export interface CallContext {
@@ -63,6 +65,7 @@ export function defineService<S extends DescService>(
 
 export interface CallDependencies {
   readonly authenticator: Authenticator;
+  readonly limits: RequestLimits;
   readonly logUnexpected: (error: unknown, requestId: string, method: string) => void;
   readonly logCall: (entry: CallEntry) => void;
   readonly monotonicNow: () => number;
@@ -76,11 +79,22 @@ export interface CallEntry {
   readonly ms: number;
 }
 
-/** A call as a mount sees it. */
-export interface IncomingCall {
+/** A call of which only the headers were read. */
+export interface ArrivingCall {
   readonly service: Service;
   readonly method: string;
   readonly credentials: Credentials;
+}
+
+/** Its caller is known and may make it. */
+export interface AdmittedCall extends ArrivingCall {
+  readonly caller: Caller;
+  readonly requestId: string;
+  readonly startedAt: number;
+}
+
+/** A call with its message. */
+export interface IncomingCall extends AdmittedCall {
   readonly signal: AbortSignal;
   /** Decodes the request; throws a Fault when it is malformed. */
   readonly request: () => unknown;
@@ -113,13 +127,36 @@ export async function callStream(
   send: (message: MessageInitShape<DescMessage>) => Promise<void>,
 ): Promise<void> {
   await handleCall(call, dependencies, async (request, context) => {
-    for await (const message of (call.service.handlers[call.method] as AnyStream)(request, context)) {
-      if (context.signal.aborted) return;
-      // A stream ends when its token is revoked or expires; the authenticator caches its answer for seconds.
-      checkRole(await dependencies.authenticator.caller(call.credentials), call);
-      await send(message);
+    const close = dependencies.limits.openStream(call.caller);
+    try {
+      for await (const message of (call.service.handlers[call.method] as AnyStream)(request, context)) {
+        if (context.signal.aborted) return;
+        // A stream ends when its token is revoked or expires; the authenticator caches its answer for seconds.
+        checkRole(await dependencies.authenticator.caller(call.credentials), call);
+        await send(message);
+      }
+    } finally {
+      close();
     }
   });
+}
+
+/** Before the message is read: a caller that may not make the call costs neither memory nor time for it. */
+export async function admitCall(
+  { service, method, credentials }: ArrivingCall,
+  dependencies: CallDependencies,
+): Promise<AdmittedCall> {
+  const started = { requestId: randomUUID(), startedAt: dependencies.monotonicNow() };
+  const call = { service, method, credentials, ...started };
+  let caller: Caller | null = null;
+  try {
+    caller = await dependencies.authenticator.caller(credentials);
+    dependencies.limits.countCall(caller);
+    checkRole(caller, call);
+    return { ...call, caller };
+  } catch (error) {
+    throw failedCall({ ...call, caller }, dependencies, error);
+  }
 }
 
 async function handleCall<T>(
@@ -127,26 +164,47 @@ async function handleCall<T>(
   dependencies: CallDependencies,
   work: (request: unknown, context: CallContext) => Promise<T>,
 ): Promise<T> {
-  const requestId = randomUUID();
-  const method = `${call.service.desc.typeName}/${call.method}`;
-  const startedAt = dependencies.monotonicNow();
-  let caller = '-';
-  const log = (outcome: string) =>
-    dependencies.logCall({ method, requestId, caller, outcome, ms: dependencies.monotonicNow() - startedAt });
+  const { caller, signal, requestId } = call;
   try {
-    const identified = await dependencies.authenticator.caller(call.credentials);
-    caller = `${identified.role}:${identified.actor.id}`;
-    checkRole(identified, call);
     const request = call.request();
     checkStorable(request);
-    const result = await work(request, { caller: identified, signal: call.signal, requestId });
-    log('ok');
+    const result = await work(request, { caller, signal, requestId });
+    logOutcome(call, dependencies, 'ok');
     return result;
   } catch (error) {
-    const fault = faultOf(error, requestId, (cause) => dependencies.logUnexpected(cause, requestId, method));
-    log(fault.reason);
-    throw new CallFailed(fault, requestId);
+    throw failedCall(call, dependencies, error);
   }
+}
+
+interface LoggedCall extends ArrivingCall {
+  readonly caller: Caller | null;
+  readonly requestId: string;
+  readonly startedAt: number;
+}
+
+/** Logs the call with its error. */
+export function failedCall(call: LoggedCall, dependencies: CallDependencies, error: unknown): CallFailed {
+  const { requestId } = call;
+  const fault = faultOf(error, requestId, (cause) =>
+    dependencies.logUnexpected(cause, requestId, nameOf(call)),
+  );
+  logOutcome(call, dependencies, fault.reason);
+  return new CallFailed(fault, requestId);
+}
+
+function logOutcome(call: LoggedCall, { logCall, monotonicNow }: CallDependencies, outcome: string): void {
+  const { caller, requestId, startedAt } = call;
+  logCall({
+    method: nameOf(call),
+    requestId,
+    caller: caller ? `${caller.role}:${caller.actor.id}` : '-',
+    outcome,
+    ms: monotonicNow() - startedAt,
+  });
+}
+
+function nameOf({ service, method }: Pick<ArrivingCall, 'service' | 'method'>): string {
+  return methodName(service.desc, method);
 }
 
 /** Fields that are checked as a whole where they are read, with reasons of their own. */
@@ -168,6 +226,6 @@ function fieldName(path: readonly string[]): string {
   return name.replace(/^machine\.(?=labels|spec)/, '');
 }
 
-function checkRole(caller: Caller, { service, method }: IncomingCall): void {
-  requirePermission(caller, methodName(service.desc, method), service.roles[method] ?? 'admin');
+function checkRole(caller: Caller, call: Pick<ArrivingCall, 'service' | 'method'>): void {
+  requirePermission(caller, nameOf(call), call.service.roles[call.method] ?? 'admin');
 }

@@ -45,6 +45,37 @@ export const REQUEST_REASONS = {
     cause: 'the bytes of the request cannot be decoded as the message of the call',
     fix: 'generate the client from the protos of this version',
   },
+  REQUEST_TOO_LARGE: {
+    kind: 'resource_exhausted',
+    message: 'the request is too large: at most <limit> bytes are taken here',
+    cause: 'the body, also after it was decompressed, is larger than the call takes',
+    fix: 'send less in one request; docs/limits.md has the limit of each call',
+  },
+  REQUEST_TOO_COMPLEX: {
+    kind: 'invalid_argument',
+    message: 'the request is not a <message type> that is taken: <which limit>',
+    cause:
+      'the request has more fields, values or levels than any honest one, and would take too long to decode',
+    fix: 'send fewer labels, ids or steps in one request; docs/limits.md has the limits',
+  },
+  RATE_LIMITED: {
+    kind: 'resource_exhausted',
+    message: 'too many calls of this identity; try again later',
+    cause: 'more calls of one identity, or without a valid identity from one address, than limits allows',
+    fix: 'wait for the time that retry-after or RetryInfo names; an admin changes limits in the configuration',
+  },
+  TOO_MANY_STREAMS: {
+    kind: 'resource_exhausted',
+    message: 'this identity has <count> streams open, and no more are allowed; close one, or try again later',
+    cause: 'one identity has as many watches and logs open as limits.streams_per_identity allows',
+    fix: 'close streams that are not read, or share one',
+  },
+  TOO_MANY_FAILED_LOGINS: {
+    kind: 'resource_exhausted',
+    message: 'too many wrong credentials; wait before the next attempt',
+    cause: 'many different wrong tokens came from this address; each further one doubles the time to wait',
+    fix: 'use a valid token: it is taken at once; otherwise wait as long as retry-after or RetryInfo says',
+  },
   REQUEST_ID_REUSED: {
     kind: 'already_exists',
     message: 'request_id <id> already started <operation> with other content',

@@ -1,0 +1,13 @@
+/** Headers that every answer of the HTTP port has, also one that no route wrote. The console's own files may be cached. */
+import type { FastifyInstance } from 'fastify';
+
+export const API_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+} as const;
+
+export function addApiHeaders(app: FastifyInstance): void {
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.headers(API_HEADERS);
+  });
+}

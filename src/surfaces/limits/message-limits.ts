@@ -1,0 +1,69 @@
+/**
+ * How large a request may be. Most have a few hundred bytes; those that carry a machine with its labels, a plan or a list
+ * of ids have more room. Bytes bound the memory of a call, fields and values the time that it takes to decode.
+ */
+import { type DescMessage, type DescMethod, fromBinary } from '@bufbuild/protobuf';
+import { Fault } from '../../domain/error/fault.ts';
+import { tooManyValues } from './json-values.ts';
+import { tooManyFields } from './wire-fields.ts';
+
+const KIB = 1024;
+/** The largest body of any call, and the limit of the library that reads it. */
+export const LARGEST_BODY_BYTES = 4 * KIB * KIB;
+export const DEFAULT_BODY_BYTES = 64 * KIB;
+
+/** The calls that carry a machine with its labels, or a plan; escapes in JSON take up to six times as much as their text. */
+const LARGE_METHODS: ReadonlySet<string> = new Set([
+  'RegisterMachine',
+  'UpdateMachine',
+  'CreateMachine',
+  'CreatePlan',
+]);
+/** Filters have their own limit, whose refusal names the place; a list of ids is short. */
+const LIST_BYTES = 256 * KIB;
+const LIST_FIELDS: ReadonlySet<string> = new Set(['filter', 'machine_ids']);
+
+export const MESSAGE_LIMITS = { fields: 4_000, values: 4_000, depth: 32 } as const;
+
+export function maxBytesOf({ name, input }: DescMethod): number {
+  if (LARGE_METHODS.has(name)) return LARGEST_BODY_BYTES;
+  return input.fields.some((field) => LIST_FIELDS.has(field.name)) ? LIST_BYTES : DEFAULT_BODY_BYTES;
+}
+
+export function requestTooLarge(maxBytes: number): Fault {
+  return new Fault('REQUEST_TOO_LARGE', {
+    message: `the request is too large: at most ${maxBytes} bytes are taken here`,
+    metadata: { limit: String(maxBytes) },
+  });
+}
+
+/** Throws when decoding it would take too long. */
+export function checkBinary(desc: DescMessage, bytes: Uint8Array): void {
+  refuse(desc, tooManyFields(desc, bytes, MESSAGE_LIMITS));
+}
+
+export function checkJson(desc: DescMessage, bytes: Uint8Array): void {
+  refuse(desc, tooManyValues(bytes, MESSAGE_LIMITS));
+}
+
+function refuse(desc: DescMessage, problem: string | null): void {
+  if (problem === null) return;
+  throw new Fault('REQUEST_TOO_COMPLEX', {
+    message: `the request is not a ${desc.typeName} that is taken: ${problem}`,
+  });
+}
+
+/** Decodes a message of a call, within its limits. */
+export function decodeMessage(method: DescMethod, bytes: Uint8Array): unknown {
+  const maxBytes = maxBytesOf(method);
+  if (bytes.length > maxBytes) throw requestTooLarge(maxBytes);
+  checkBinary(method.input, bytes);
+  try {
+    return fromBinary(method.input, bytes);
+  } catch (error) {
+    throw new Fault('MALFORMED_MESSAGE', {
+      message: `the request is not a valid ${method.input.typeName}`,
+      context: error,
+    });
+  }
+}
