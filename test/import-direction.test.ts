@@ -14,6 +14,8 @@ const MAY_IMPORT = {
   /** Everyone may import it. */
   'src/time': [],
   'src/domain': [],
+  /** The hash chain over the event log, for the server that seals it and for the client that verifies it. */
+  'src/audit': [],
   'src/engine': ['src/domain'],
   'src/providers': ['src/domain', 'src/engine'],
   'src/connections': ['src/domain', 'src/engine'],
@@ -37,7 +39,7 @@ const MAY_IMPORT = {
     'src/hosts',
     'src/clusters',
   ],
-  'src/store': ['src/domain', 'src/engine', 'src/providers', 'src/providers/fake'],
+  'src/store': ['src/domain', 'src/audit', 'src/engine', 'src/providers', 'src/providers/fake'],
   'src/steps': ['src/domain', 'src/engine', 'src/providers', 'src/hosts'],
   'src/operations': [
     'src/domain',
@@ -48,9 +50,10 @@ const MAY_IMPORT = {
     'src/steps',
   ],
   'src/reconcilers': ['src/domain', 'src/engine', 'src/providers', 'src/store', 'src/operations'],
-  'src/surfaces': ['src/domain', 'src/gen', 'src/store', 'src/operations'],
+  'src/surfaces': ['src/domain', 'src/audit', 'src/gen', 'src/store', 'src/operations'],
   'src/server': [
     'src/domain',
+    'src/audit',
     'src/engine',
     'src/providers',
     'src/providers/fake',
@@ -67,7 +70,7 @@ const MAY_IMPORT = {
     'src/package-root.ts',
   ],
   'src/client': ['src/domain'],
-  'src/cli': ['src/domain', 'src/client', 'src/gen', 'src/package-root.ts'],
+  'src/cli': ['src/domain', 'src/audit', 'src/client', 'src/gen', 'src/package-root.ts'],
   'src/agent': ['src/domain'],
   'src/installer': ['src/domain', 'src/cli'],
   'src/netboot': ['src/domain', 'src/cli'],

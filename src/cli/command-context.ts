@@ -93,6 +93,11 @@ export class CommandContext {
     };
   }
 
+  /** The end of a command that needs no server. */
+  exit(exit: Exit): void {
+    this.exitCode = EXIT_CODES[exit].code;
+  }
+
   /** Turns a function that calls the REST API into an action of commander. */
   restAction<O>(run: (input: RestInput<O>) => Promise<Exit>): (...parameters: unknown[]) => Promise<void> {
     return async (...parameters) => {

@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import type { CommandContext } from './command-context.ts';
 import { poolGroup } from './commands/administration/pool-group.ts';
 import { tokenGroup } from './commands/administration/token-group.ts';
+import { auditGroup } from './commands/audit/audit-group.ts';
 import { listEvents } from './commands/fleet/list-events.ts';
 import { showOverview } from './commands/fleet/show-overview.ts';
 import { imageGroup } from './commands/images/image-group.ts';
@@ -99,7 +100,7 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
   root.addCommand(runGroup(context));
 
   root.commandsGroup('Administration:');
-  for (const command of [flagMachine, unflagMachine, clearMachine, tokenGroup])
+  for (const command of [flagMachine, unflagMachine, clearMachine, tokenGroup, auditGroup])
     root.addCommand(command(context));
 
   root.commandsGroup('This program:');

@@ -13,6 +13,18 @@ export function duration(text: string): number {
   return ms;
 }
 
+/** A time in milliseconds since 1970: a date, a date and time, or a duration before now. */
+export function instant(text: string, now: number): number {
+  const ago = parseDuration(text);
+  if (ago !== undefined) return now - ago;
+  const at = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at))
+    throw new InvalidArgumentError(
+      'Expected 2026-11-01, 2026-11-01T12:00:00Z, or a duration before now such as 24h.',
+    );
+  return at;
+}
+
 function timeout(text: string): number {
   const ms = duration(text);
   if (ms > LONGEST_TIMEOUT_MS) throw new InvalidArgumentError('The maximum is 7d.');

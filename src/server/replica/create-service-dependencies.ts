@@ -7,6 +7,7 @@ import type { Provider } from '../../providers/provider.ts';
 import { MachineRegistrar } from '../../store/machines/machines.ts';
 import { OperationStarter } from '../../store/operations/writer/operation-starter.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
+import type { Audit } from '../audit/start-audit.ts';
 import type { Store } from './open-store.ts';
 import type { ReplicaOptions } from './replica-options.ts';
 
@@ -15,12 +16,13 @@ export interface ServiceParts {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly dispatcher: Dispatcher<MachineChange>;
   readonly tokensChanged: () => void;
+  readonly audit: Audit;
 }
 
 /** What the gRPC services use. */
 export function createServiceDependencies(
   { configuration }: ReplicaOptions,
-  { store, providers, dispatcher, tokensChanged }: ServiceParts,
+  { store, providers, dispatcher, tokensChanged, audit }: ServiceParts,
 ): ServerDependencies {
   const { database } = store;
   return {
@@ -39,6 +41,7 @@ export function createServiceDependencies(
     wake: () => dispatcher.wake(),
     notifyCancel: (operationId) => dispatcher.cancelRequested(operationId),
     tokensChanged,
+    audit: { key: audit.key, heads: audit.heads },
     now: () => new Date(),
     roles: configuration.roles,
     version: packageVersion(),

@@ -1,6 +1,7 @@
 /** Notices of what any replica commits wake the parts of this one that wait for it. */
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import type { Dispatcher } from '../../engine/dispatcher.ts';
+import type { AuditSealer } from '../../store/audit/audit-sealer.ts';
 import type { Notice } from '../../store/database/notifications.ts';
 import { Notifications } from '../../store/database/notifications.ts';
 import type { LoopWatch } from '../../time/repeat-until-stopped.ts';
@@ -8,6 +9,7 @@ import type { Store } from './open-store.ts';
 
 export interface NoticeReceivers {
   readonly store: Store;
+  readonly sealer: Pick<AuditSealer, 'notify'>;
   readonly dispatcher: Dispatcher<MachineChange>;
   readonly tokensChanged: () => void;
 }
@@ -25,10 +27,11 @@ export function createNotifications(receivers: NoticeReceivers, watch: LoopWatch
   });
 }
 
-function receive(notice: Notice, { store, dispatcher, tokensChanged }: NoticeReceivers): void {
+function receive(notice: Notice, { store, sealer, dispatcher, tokensChanged }: NoticeReceivers): void {
   switch (notice) {
     case 'events':
       store.feed.notify();
+      sealer.notify();
       store.logs.notify();
       return;
     case 'due':

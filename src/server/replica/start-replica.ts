@@ -12,6 +12,7 @@ import { Authenticator } from '../../surfaces/access/authenticator.ts';
 import { TokenWayIn } from '../../surfaces/access/token-way-in.ts';
 import { RequestLimits } from '../../surfaces/limits/request-limits.ts';
 import { MachineTokens } from '../../surfaces/machine-tokens.ts';
+import { startAudit } from '../audit/start-audit.ts';
 import type { Address } from '../settings/settings.ts';
 import { siteHooks } from '../settings/site-hooks.ts';
 import { createDispatcher } from './create-dispatcher.ts';
@@ -54,7 +55,9 @@ export async function startReplica(
     store,
     providers,
   );
-  const services = createServiceDependencies(options, { store, providers, dispatcher, tokensChanged });
+  const audit = await startAudit(options, { database, loops, running });
+  const { sealer } = audit;
+  const services = createServiceDependencies(options, { store, providers, dispatcher, tokensChanged, audit });
   const nodes = createNodeDependencies(options, services);
   for (const provider of createProviders(configuration, database, createNetworkInstalls(nodes))) {
     providers.set(provider.name, provider);
@@ -67,7 +70,7 @@ export async function startReplica(
   });
   const controlPlane: ControlPlane = { nodeServices, hardware: createHardwareMoves(nodes) };
 
-  const notifications = createNotifications({ store, dispatcher, tokensChanged }, loops);
+  const notifications = createNotifications({ store, sealer, dispatcher, tokensChanged }, loops);
   await notifications.start();
   running.stopWith(() => notifications.stop());
   if (configuration.looks.enabled)

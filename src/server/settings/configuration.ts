@@ -12,6 +12,7 @@ import { datacenterConfiguration } from '../../providers/datacenter/datacenter-c
 import { maasConfiguration } from '../../providers/maas/maas-configuration.ts';
 import { rolesConfiguration } from '../../surfaces/access/access-configuration.ts';
 import { limitsConfiguration } from '../../surfaces/limits/limits-configuration.ts';
+import { auditConfiguration } from '../audit/audit-configuration.ts';
 import { tlsConfiguration } from '../tls/tls-configuration.ts';
 import { approvalsConfiguration } from './approval-configuration.ts';
 import { SETTINGS, SettingError } from './settings.ts';
@@ -77,6 +78,7 @@ const schema = z.strictObject({
   limits: limitsConfiguration,
   approvals: approvalsConfiguration,
   clusters: clustersConfiguration,
+  audit: auditConfiguration.default(() => auditConfiguration.parse({})),
   providers: z.record(providerName, provider).default({}),
   /** Sets of methods, beside viewer, operator and admin. */
   roles: rolesConfiguration,

@@ -1,4 +1,6 @@
 import type { RoleTable } from '../../domain/access/caller.ts';
+import type { AuditKey } from '../../audit/audit-key.ts';
+import type { Checkpoint } from '../../audit/chain.ts';
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
 import type { StartRunDependencies } from '../../operations/start/start-run.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
@@ -24,6 +26,8 @@ export interface ServerDependencies extends StartRunDependencies {
   readonly ttls: PresenceTtls;
   /** The roles of the configuration. */
   readonly roles: RoleTable;
+  /** The key that signs the audit chain, and the checkpoints that are kept outside of the database. */
+  readonly audit: { readonly key: () => AuditKey; readonly heads: () => readonly Checkpoint[] };
   /** The version of this program. */
   readonly version: string;
 }

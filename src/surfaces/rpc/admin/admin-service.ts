@@ -3,6 +3,7 @@ import { AdminService } from '../../../gen/baremetal/admin/v1/admin_service_pb.t
 import type { ServerDependencies } from '../server-dependencies.ts';
 import { defineService, type Service } from '../service.ts';
 import { approvalHandlers } from './approval-handlers.ts';
+import { auditHandlers } from './audit-handlers.ts';
 import { machineHandlers } from './machine-handlers.ts';
 import { operatorActionHandlers } from './operator-action-handlers.ts';
 import { poolHandlers } from './pool-handlers.ts';
@@ -19,6 +20,7 @@ export function adminService(dependencies: ServerDependencies): Service {
       ...operatorActionHandlers(dependencies),
       ...approvalHandlers(dependencies),
       ...tokenHandlers(dependencies),
+      ...auditHandlers(dependencies),
     },
     {
       flagMachine: 'admin',
@@ -44,6 +46,8 @@ export function adminService(dependencies: ServerDependencies): Service {
       createToken: 'admin',
       listTokens: 'admin',
       revokeToken: 'admin',
+      exportAudit: 'admin',
+      getAuditKey: 'admin',
     },
   );
 }

@@ -1,0 +1,70 @@
+/** The audit chain of a replica: its key and its head, which are files, and the loop that seals events. */
+import { join } from 'node:path';
+import type { AuditKey } from '../../audit/audit-key.ts';
+import type { Checkpoint } from '../../audit/chain.ts';
+import { readAuditPrivileges } from '../../store/audit/audit-privileges.ts';
+import { AuditSealer } from '../../store/audit/audit-sealer.ts';
+import type { Database } from '../../store/database/database.ts';
+import type { LoopHealth } from '../replica/loop-health.ts';
+import type { ReplicaOptions } from '../replica/replica-options.ts';
+import type { RunningParts } from '../replica/running-parts.ts';
+import { openHeadFile } from './audit-head-file.ts';
+import { openAuditKey } from './audit-key-file.ts';
+
+export interface Audit {
+  readonly sealer: AuditSealer;
+  /** The last one, and those that the chain has lost. */
+  readonly heads: () => readonly Checkpoint[];
+  readonly key: () => AuditKey;
+}
+
+export interface AuditDependencies {
+  readonly database: Database;
+  readonly loops: LoopHealth;
+  readonly running: RunningParts;
+}
+
+export async function startAudit(
+  { settings, configuration, log }: ReplicaOptions,
+  { database, loops, running }: AuditDependencies,
+): Promise<Audit> {
+  const file = configuration.audit.key_file ?? join(settings.dataDir, 'audit.key');
+  const key = openAuditKey(file);
+  const head = openHeadFile(join(settings.dataDir, 'audit-head.json'), (problem) =>
+    log.error({ problem }, 'the file with the head of the audit chain is not readable; it is written again'),
+  );
+  const sealer = new AuditSealer({
+    database,
+    key: () => key,
+    head,
+    watch: loops.withoutReadiness,
+    now: () => new Date(),
+    monotonicNow: () => performance.now(),
+    onHeadLost: (lost, last) =>
+      log.error(
+        { block_no: lost.blockNo, hash: lost.hash, last_block_no: last?.blockNo ?? 0 },
+        'the end of the audit chain is missing in the database: it was restored from a backup, or tampered with',
+      ),
+    onKeyReplaced: (keyId, previousKeyId) =>
+      log.error(
+        { key_id: keyId, previous_key_id: previousKeyId },
+        'the audit chain goes on with the key of this replica, because no replica with the key before it seals; replicas need the same audit.key_file',
+      ),
+  });
+  running.start(sealer);
+  const { role, changeable } = await readAuditPrivileges(database);
+  log.info(
+    { key_id: key.keyId, key_file: file, role, append_only: changeable.length === 0, changeable },
+    changeable.length === 0
+      ? 'events are sealed; the database role can only append to them'
+      : 'events are sealed; the database role can also change them, which the chain makes evident',
+  );
+  return {
+    sealer,
+    key: () => key,
+    heads: () => {
+      const last = head.read();
+      return [...head.readLost(), ...(last === null ? [] : [last])];
+    },
+  };
+}

@@ -1,0 +1,257 @@
+/**
+ * Seals events into blocks, in their order, within a second. Each replica has one, and one of them seals at a time: the one that
+ * holds an advisory lock for its transaction. A block, its checkpoint and nothing else is written in it, so a replica that dies leaves
+ * the chain as it was, and the next one goes on from there. Events of older versions, which no block has, are sealed in the same way,
+ * a block at a time.
+ *
+ * The last checkpoint is also kept outside of the database. A chain that ends before it, or has another block in its place, has
+ * lost its end: that is recorded as an event, which the chain then has for good.
+ */
+import type { AuditKey } from '../../audit/audit-key.ts';
+import {
+  type Block,
+  blockHash,
+  type Checkpoint,
+  checkpointText,
+  leafOf,
+  NO_HASH,
+  packLeaves,
+  rootOf,
+} from '../../audit/chain.ts';
+import { BackgroundLoop, type LoopWatch, type PassResult } from '../../time/repeat-until-stopped.ts';
+import type { Database, Session } from '../database/database.ts';
+import { recordChange } from '../events/record-change.ts';
+import {
+  blockHashAt,
+  insertBlock,
+  insertKey,
+  lastBlock,
+  lastCheckpoint,
+  readAuditHead,
+  readKeys,
+} from './audit-chain.ts';
+import { readSealable, type SealedEvent } from './sealed-event.ts';
+
+/** So few that hashing them does not hold up the event loop. */
+const MAX_EVENTS = 1_000;
+const EVERY_MS = 300;
+/** New events are also searched for without a notification, in case one was lost. */
+const POLL_MS = 5_000;
+/** After this time without the replica that has the chain's key, another one signs with its own. */
+const FOREIGN_KEY_MS = 30_000;
+const LOCK = 7146205;
+const ACTOR = { kind: 'system', id: 'audit' } as const;
+
+/** The last checkpoint, outside of the database. */
+export interface HeadKeeper {
+  read(): Checkpoint | null;
+  write(head: Checkpoint): void;
+  /** Keeps a head that the database does not have any more, until an operator removes it. */
+  setAside(lost: Checkpoint): void;
+  readLost(): readonly Checkpoint[];
+}
+
+export interface AuditSealerOptions {
+  readonly database: Database;
+  /** Read for each block, because it may be rotated. */
+  readonly key: () => AuditKey;
+  readonly head: HeadKeeper;
+  readonly watch: LoopWatch;
+  readonly now: () => Date;
+  readonly monotonicNow: () => number;
+  readonly onHeadLost: (lost: Checkpoint, last: Block | null) => void;
+  readonly onKeyReplaced: (keyId: string, previousKeyId: string) => void;
+}
+
+interface LostHead {
+  readonly kept: Checkpoint;
+  /** Where the chain in the database ends. */
+  readonly last: Block | null;
+}
+
+export class AuditSealer {
+  readonly #options: AuditSealerOptions;
+  readonly #loop: BackgroundLoop;
+  #isDue = true;
+  #pollAt = 0;
+  /** Since when there are events that this replica may not sign. */
+  #waitingSince: number | null = null;
+
+  constructor(options: AuditSealerOptions) {
+    this.#options = options;
+    this.#loop = new BackgroundLoop({
+      name: 'sealing events',
+      everyMs: EVERY_MS,
+      pass: (stop) => this.#pass(stop),
+      watch: options.watch,
+      retry: 'within_interval',
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  /** Events were committed, by any replica. */
+  notify(): void {
+    this.#isDue = true;
+  }
+
+  async #pass(stop: AbortSignal): Promise<PassResult> {
+    const now = this.#options.monotonicNow();
+    if (!this.#isDue && now < this.#pollAt) return 'idle';
+    this.#isDue = false;
+    this.#pollAt = now + POLL_MS;
+    try {
+      await this.#sealAll(stop);
+    } catch (error) {
+      this.#isDue = true;
+      throw error;
+    }
+    return 'passed';
+  }
+
+  async #sealAll(stop: AbortSignal): Promise<void> {
+    const { lastEventId, sealedUpTo } = await readAuditHead(this.#options.database);
+    if (lastEventId <= sealedUpTo) return;
+    while (!stop.aborted) {
+      const sealed = await this.sealBlock();
+      if (sealed < MAX_EVENTS) return;
+    }
+  }
+
+  /** Seals the next events and returns how many; 0: there are none, or another replica seals them. */
+  async sealBlock(): Promise<number> {
+    const { database, head } = this.#options;
+    let lost: LostHead | null = null;
+    const sealed = await database.transaction(async (session) => {
+      const [lock] = await session.run<{ held: boolean }>(
+        'lock-audit-chain',
+        'SELECT pg_try_advisory_xact_lock($1) AS held',
+        [LOCK],
+      );
+      if (!lock?.held) return null;
+      const last = await lastBlock(session);
+      lost = await this.#lostHead(session, last);
+      return this.#sealNext(session, last);
+    });
+    if (lost !== null) this.#setAside(lost);
+    if (sealed === null) return 0;
+    head.write(sealed.checkpoint);
+    return sealed.events;
+  }
+
+  async #sealNext(
+    session: Session,
+    last: Block | null,
+  ): Promise<{ checkpoint: Checkpoint; events: number } | null> {
+    const events = await readSealable(
+      session,
+      last?.lastEventId ?? Number.MIN_SAFE_INTEGER,
+      Number.MAX_SAFE_INTEGER,
+      MAX_EVENTS,
+    );
+    if (events.length === 0) return null;
+    const key = this.#options.key();
+    if (!(await this.#maySign(session, key))) return null;
+    const now = this.#options.now();
+    const leaves = events.map(({ eventId, canonical }) => ({ eventId, leaf: leafOf(canonical) }));
+    const block = newBlock(last, events, rootOf(packLeaves(leaves)), now);
+    const before = await lastCheckpoint(session);
+    const claim = {
+      blockNo: block.blockNo,
+      hash: block.hash,
+      events: (before?.events ?? 0) + events.length,
+      signedAt: stamp(now),
+      keyId: key.keyId,
+    };
+    const checkpoint = { ...claim, signature: key.sign(checkpointText(claim)) };
+    await insertBlock(session, block, leaves, checkpoint);
+    return { checkpoint, events: events.length };
+  }
+
+  #setAside({ kept, last }: LostHead): void {
+    this.#options.onHeadLost(kept, last);
+    this.#options.head.setAside(kept);
+  }
+
+  /** Null: the chain has the block of the head. */
+  async #lostHead(session: Session, last: Block | null): Promise<LostHead | null> {
+    const kept = this.#options.head.read();
+    if (kept === null || (last?.blockNo === kept.blockNo && last.hash === kept.hash)) return null;
+    if ((await blockHashAt(session, kept.blockNo)) === kept.hash) return null;
+    await recordChange(session, {
+      kind: 'audit',
+      subject: 'chain',
+      to: 'end_lost',
+      actor: ACTOR,
+      comment: `block ${kept.blockNo} was signed at ${kept.signedAt}, and the database does not have it`,
+      metadata: {
+        block_no: kept.blockNo,
+        hash: kept.hash,
+        events: kept.events,
+        last_block_no: last?.blockNo ?? 0,
+      },
+    });
+    return { kept, last };
+  }
+
+  /** The first key signs by itself. Another one waits, and takes over when the one before it stays away. */
+  async #maySign(session: Session, key: AuditKey): Promise<boolean> {
+    const keys = await readKeys(session);
+    const current = keys.at(-1);
+    if (current?.keyId === key.keyId) {
+      this.#waitingSince = null;
+      return true;
+    }
+    const now = this.#options.monotonicNow();
+    this.#waitingSince ??= now;
+    if (current !== undefined && now - this.#waitingSince < FOREIGN_KEY_MS) {
+      this.#isDue = true;
+      return false;
+    }
+    const previousKeyId = current?.keyId ?? '';
+    const { keyId, publicKey } = key;
+    // A key that signed earlier signs again; it is in the list already.
+    if (keys.some((known) => known.keyId === keyId)) return true;
+    await insertKey(session, { keyId, publicKey, previousKeyId, signature: '' }, this.#options.now());
+    if (current) {
+      this.#options.onKeyReplaced(keyId, previousKeyId);
+      await recordChange(session, {
+        kind: 'audit',
+        subject: 'key',
+        to: 'replaced',
+        actor: ACTOR,
+        comment: 'the key before it did not sign it',
+        metadata: { key_id: keyId, previous_key_id: previousKeyId },
+      });
+    }
+    this.#waitingSince = null;
+    return true;
+  }
+}
+
+/** Times are stored with microseconds, so they are hashed with them. */
+function stamp(at: Date): string {
+  return at.toISOString().replace(/Z$/, '000Z');
+}
+
+function newBlock(last: Block | null, events: readonly SealedEvent[], root: string, now: Date): Block {
+  const times = events.map(({ at }) => at).toSorted();
+  const header = {
+    blockNo: (last?.blockNo ?? 0) + 1,
+    firstEventId: events[0]?.eventId ?? 0,
+    lastEventId: events.at(-1)?.eventId ?? 0,
+    events: events.length,
+    firstAt: times[0] ?? '',
+    lastAt: times.at(-1) ?? '',
+    previousHash: last?.hash ?? NO_HASH,
+    root,
+    sealedAt: stamp(now),
+  };
+  return { ...header, hash: blockHash(header) };
+}
