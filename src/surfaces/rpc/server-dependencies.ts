@@ -1,6 +1,6 @@
-import type { RoleTable } from '../../domain/access/caller.ts';
 import type { AuditKey } from '../../audit/audit-key.ts';
 import type { Checkpoint } from '../../audit/chain.ts';
+import type { RoleTable } from '../../domain/access/caller.ts';
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
 import type { StartRunDependencies } from '../../operations/start/start-run.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
