@@ -2,8 +2,8 @@
  * Verifies an export of the event log, line by line, with nothing but the lines and the public key. What it finds names the
  * event or the block.
  *
- * It trusts the keys that it is given. Without any, it trusts the first key of the export, and the report says so: whoever rewrote
- * everything, the keys too, is then not found. Every later key must be signed by a trusted one. The same holds for the end: a tail that
+ * It trusts the keys that it is given. Without any, it trusts the first key of the export, and the report says so: a log that
+ * was rewritten as a whole, the keys too, then verifies. Every later key must be signed by a trusted one. The same holds for the end: a tail that
  * was cut off is found only by a checkpoint that the verifier remembers, or by the head that the server keeps outside of the database.
  */
 import { isSignedBy, keyIdOf } from './audit-key.ts';
