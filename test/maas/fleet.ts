@@ -14,6 +14,7 @@ import { startTestServer, type TestServer, type TestServerOptions } from '../par
 import { until } from '../parts/until.ts';
 
 const SPEED = 3000;
+const KEEPALIVE_MS = 2_000;
 
 export interface MaasSite {
   readonly simulator: MaasSimulator;
@@ -26,6 +27,8 @@ export interface MaasSite {
 
 export interface SiteOptions {
   readonly speed?: number;
+  /** How often agents report; each report costs the server a call. */
+  readonly keepaliveMs?: number;
   readonly waits?: {
     readonly hardware_sync_seconds?: number;
     readonly agent_seconds?: number;
@@ -35,7 +38,10 @@ export interface SiteOptions {
 }
 
 export async function openMaasSite(options: SiteOptions = {}): Promise<MaasSite> {
-  const simulator = await startMaasSimulator({ speed: options.speed ?? SPEED, minKeepaliveMs: 300 });
+  const simulator = await startMaasSimulator({
+    speed: options.speed ?? SPEED,
+    minKeepaliveMs: options.keepaliveMs ?? KEEPALIVE_MS,
+  });
   const folder = mkdtempSync(join(tmpdir(), 'ingot-maas-site-'));
   const file = (name: string, text: string) => {
     writeFileSync(join(folder, name), text);

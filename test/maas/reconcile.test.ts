@@ -30,7 +30,7 @@ let closeMaas: () => void;
 let server: TestServer;
 
 beforeAll(async () => {
-  [site, mortal] = await Promise.all([openMaasSite(), openMaasSite()]);
+  [site, mortal] = await Promise.all([openMaasSite({ keepaliveMs: 300 }), openMaasSite()]);
   ({ maas, remove: closeMaas } = maasAt(site.simulator));
   server = await startMaasServer(site, {
     providers: { ...site.providers, 'site-b': mortal.configuration },

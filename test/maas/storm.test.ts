@@ -4,7 +4,7 @@ import type { TestServer } from '../parts/server.ts';
 import { type MaasSite, newMachine, onboard, openMaasSite, startMaasServer } from './fleet.ts';
 
 /** `npm run test:crashes` has the whole hall. */
-const MACHINES = process.env.INGOT_LONG_TESTS === '1' ? 500 : 100;
+const MACHINES = process.env.INGOT_LONG_TESTS === '1' ? 500 : 50;
 const TIME_LIMIT = 240_000;
 /** Twice the requests of one machine alone: a machine that waits for others does not poll. */
 const REQUESTS_A_MACHINE = 60;
@@ -15,7 +15,7 @@ let site: MaasSite;
 let server: TestServer;
 
 beforeAll(async () => {
-  site = await openMaasSite({ speed: 3000 });
+  site = await openMaasSite();
   server = await startMaasServer(site, {
     // As often as in operation: how many requests and passes there are is what this is about.
     maxProbeMs: 60_000,

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Short at first, for what takes milliseconds; each reading of what takes longer costs the server a call. */
-const SHORT_INTERVAL_MS = 5;
-const INTERVAL_MS = 25;
-const SHORT_PHASE_MS = 100;
+const PHASES = [
+  { untilMs: 100, intervalMs: 5 },
+  { untilMs: 1_000, intervalMs: 25 },
+];
+const LATER_INTERVAL_MS = 100;
 
 /** Reads again and again until the value is the wanted one, and returns it; without `holds`, until it is truthy. */
 export async function until<Value>(
@@ -17,7 +19,7 @@ export async function until<Value>(
     if (holds(value)) return value;
     const elapsedMs = performance.now() - startedAt;
     if (elapsedMs > limitMs) throw new Error(notInTime(limitMs, [read, holds], value));
-    await sleep(elapsedMs < SHORT_PHASE_MS ? SHORT_INTERVAL_MS : INTERVAL_MS);
+    await sleep(PHASES.find(({ untilMs }) => elapsedMs < untilMs)?.intervalMs ?? LATER_INTERVAL_MS);
   }
 }
 
