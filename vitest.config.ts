@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { debianPostgres } from './test/parts/debian-postgres.ts';
+import { COMPILED_SOURCES, compiledSources } from './test/setup/compiled-sources.ts';
 import { ProcessorTimeTable } from './test/setup/processor-time-table.ts';
 import { SkippedTests } from './test/setup/skipped-tests.ts';
 
@@ -75,8 +76,13 @@ for (const file of ON_DEBIAN.short)
     throw new Error(`vitest.config.ts names ${file}, which has moved`);
 const wholeSuite = process.env.INGOT_TEST_POSTGRES === 'all';
 
+/** Set by `npm test`, which compiles first. Without it vitest transforms the sources as they are. */
+const isCompiled = process.env.INGOT_TEST_COMPILED === '1';
+
 export default defineConfig({
+  plugins: isCompiled ? [compiledSources()] : [],
   test: {
+    ...(isCompiled && { server: { deps: { external: [COMPILED_SOURCES] } } }),
     // Processes rather than threads: signals, working directories and exit hooks are part of what is tested.
     pool: 'forks',
     isolate: false,

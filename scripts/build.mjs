@@ -1,12 +1,16 @@
 // Compiles src, test and bench to dist, builds the console, and lays SQL migrations and scripts beside the code that reads them.
+// With --server: without the console, for tests that need none.
 import { spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const hasConsole = !process.argv.includes('--server');
 run('node_modules/typescript/bin/tsc', '-p', '.');
-run('node_modules/typescript/bin/tsc', '-p', 'console');
-run('scripts/build-console.mjs');
+if (hasConsole) {
+  run('node_modules/typescript/bin/tsc', '-p', 'console');
+  run('scripts/build-console.mjs');
+}
 rmSync(`${root}/dist/src/store/migrations`, { recursive: true, force: true });
 cpSync(`${root}/src/store/migrations`, `${root}/dist/src/store/migrations`, { recursive: true });
 for (const folder of ['src/installer', 'test/parts']) {
@@ -17,7 +21,7 @@ for (const folder of ['src/installer', 'test/parts']) {
     cpSync(`${root}/${folder}/${name}`, `${root}/dist/${folder}/${name}`);
 }
 // Says that the whole build went well; scripts/ensure-built.mjs compares its age with the sources'.
-writeFileSync(`${root}/dist/.built`, '');
+if (hasConsole) writeFileSync(`${root}/dist/.built`, '');
 
 function run(...command) {
   const { status } = spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' });

@@ -16,7 +16,7 @@ const isFast = process.argv.includes('--fast');
 const filters = process.argv.slice(2).filter((argument) => argument !== '--fast');
 
 const build = isFast
-  ? { title: 'types', command: [process.execPath, 'node_modules/typescript/bin/tsc', '-p', '.'] }
+  ? { title: 'types', command: [process.execPath, script('./build.mjs'), '--server'] }
   : { title: 'build and types', command: [process.execPath, script('./build.mjs')] };
 const lint = { title: 'format and lint', command: [bin('biome'), 'check', '.', '--error-on-warnings'] };
 const fastChecks = [
@@ -53,7 +53,11 @@ const packages = {
 const tests = {
   title: 'tests',
   command: [bin('vitest'), 'run', ...(isFast ? FAST_TESTS : []), ...filters],
-  env: { INGOT_TEST_PACKAGES: isFast ? '' : 'checked', ...(isFast && { INGOT_TEST_INSTALL: '0' }) },
+  env: {
+    INGOT_TEST_COMPILED: '1',
+    INGOT_TEST_PACKAGES: isFast ? '' : 'checked',
+    ...(isFast && { INGOT_TEST_INSTALL: '0' }),
+  },
 };
 
 function start({ command: [file, ...args], env }, stdio) {
