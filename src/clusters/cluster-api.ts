@@ -11,6 +11,7 @@ import type {
   V1Pod,
   V1Secret,
 } from '@kubernetes/client-node';
+import { type AddressRule, obeying } from '../connections/address-rules.ts';
 import { CredentialProblem, readReferredFile } from '../connections/credential-reference.ts';
 import {
   type ClusterConfiguration,
@@ -71,11 +72,11 @@ export class ClusterApi {
   readonly #agent: Agent;
   #client: Promise<{ core: CoreV1Api; options: (signal: AbortSignal) => Options }> | null = null;
 
-  constructor(name: string, configuration: ClusterConfiguration) {
+  constructor(name: string, configuration: ClusterConfiguration, rule: AddressRule) {
     this.#name = name;
     this.#configuration = configuration;
     const { client_certificate_file: certificate, client_key_file: key } = configuration;
-    this.#agent = new Agent({
+    const agent = new Agent({
       keepAlive: true,
       maxSockets: MAX_CONNECTIONS,
       rejectUnauthorized: true,
@@ -84,6 +85,7 @@ export class ClusterApi {
         ? {}
         : { cert: readReferredFile(certificate), key: readClientKey(key, certificate) }),
     });
+    this.#agent = obeying(agent, rule);
   }
 
   async node(name: string, signal: AbortSignal): Promise<NodeView | null> {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ANY_ADDRESS } from '../../test/parts/any-address.ts';
 import { createAuthority } from '../../test/parts/kubernetes/certificates.ts';
 import { clustersConfiguration } from './cluster-configuration.ts';
 import { createClusters } from './clusters.ts';
@@ -98,7 +99,11 @@ describe('a cluster’s configuration', () => {
 
 describe('a host that joins gets', () => {
   const cluster = (fields: Readonly<Record<string, unknown>>) =>
-    createClusters(clustersConfiguration.parse({ 'cluster-a': given(fields) }), () => 0).get('cluster-a');
+    createClusters(
+      clustersConfiguration.parse({ 'cluster-a': given(fields) }),
+      () => 0,
+      ANY_ADDRESS.servers,
+    ).get('cluster-a');
 
   it.each([
     ['the server’s address', {}, '10.0.0.1:6443'],

@@ -2,6 +2,8 @@
  * What a refused or lost request to an API server means to a step. Nothing of a request or of an answer's headers
  * gets into the message: both may hold a credential.
  */
+import { ADDRESS_NOT_ALLOWED } from '../connections/address-rules.ts';
+import { connectionProblem, notReachable } from '../domain/error/connection-words.ts';
 import type { Failure } from '../domain/error/failure.ts';
 import type { Outage } from '../engine/outage.ts';
 import { StepFailure } from '../engine/step-handler.ts';
@@ -63,8 +65,12 @@ function unanswered(error: unknown, cluster: string, doing: string): ClusterFail
     const message = `${cluster} has a certificate that its ca_file does not vouch for: ${code} (${doing})`;
     return new ClusterFailure({ class: 'needs_human', code: 'CLUSTER_CERTIFICATE_INVALID', message }, null);
   }
+  if (code === ADDRESS_NOT_ALLOWED) {
+    const message = `${cluster} is at an address that is never connected to (${doing})`;
+    return new ClusterFailure({ class: 'permanent', code: ADDRESS_NOT_ALLOWED, message }, null);
+  }
   const late = name === 'AbortError' || name === 'TimeoutError' || type === 'aborted';
-  const how = late ? 'did not answer in time' : `can't be reached: ${wordFor(code, error)}`;
+  const how = late ? 'did not answer in time' : `is ${notReachable(wordFor(code, error))}`;
   const message = `${cluster} ${how} (${doing})`;
   const failure = { class: 'retryable', code: 'CLUSTER_UNAVAILABLE', message } as const;
   const neverLeft = typeof code === 'string' && NOT_CONNECTED.has(code);
@@ -93,7 +99,7 @@ function clusterOutage(name: string, effect: Outage['effect']): Outage {
 }
 
 function wordFor(code: unknown, error: unknown): string {
-  if (typeof code === 'string') return code;
+  if (typeof code === 'string') return connectionProblem(code)[1];
   return error instanceof SyntaxError ? 'its answer is not JSON' : 'the connection broke';
 }
 

@@ -1,5 +1,6 @@
 /** The configured clusters, by name. */
 import { createHash, type X509Certificate } from 'node:crypto';
+import type { AddressRule } from '../connections/address-rules.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { ClusterApi } from './cluster-api.ts';
 import { type ClusterConfiguration, readCertificates } from './cluster-configuration.ts';
@@ -23,11 +24,12 @@ const MAX_NODE_LIST_READ_MS = 60_000;
 export function createClusters(
   configuration: Readonly<Record<string, ClusterConfiguration>>,
   monotonicNow: () => number,
+  rule: AddressRule,
 ): Clusters {
   return new Map(
     Object.entries(configuration).map(([name, cluster]) => [
       name,
-      createCluster(name, cluster, monotonicNow),
+      createCluster(name, cluster, monotonicNow, rule),
     ]),
   );
 }
@@ -36,8 +38,9 @@ function createCluster(
   name: string,
   configuration: ClusterConfiguration,
   monotonicNow: () => number,
+  rule: AddressRule,
 ): Cluster {
-  const api = new ClusterApi(name, configuration);
+  const api = new ClusterApi(name, configuration, rule);
   return {
     name,
     api,

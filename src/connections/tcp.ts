@@ -1,17 +1,12 @@
 import { connect, type Socket } from 'node:net';
+import { type ConnectReason, connectionProblem } from '../domain/error/connection-words.ts';
+import { AddressNotAllowed, type AddressRule } from './address-rules.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export interface ConnectLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
-
-export type ConnectReason =
-  | 'ConnectRefused'
-  | 'ConnectTimeout'
-  | 'ConnectFailed'
-  | 'NoRoute'
-  | 'NameNotFound';
 
 /** The message is a phrase for people. */
 export class NotConnected extends Error {
@@ -28,10 +23,16 @@ export function noAnswer(timeoutMs: number): NotConnected {
   return new NotConnected('ConnectTimeout', `no answer within ${timeoutMs / 1000} s`);
 }
 
-export function openTcp({ host, port }: Endpoint, { timeoutMs, signal }: ConnectLimits): Promise<Socket> {
+/** Throws NotConnected, or AddressNotAllowed before anything is connected to. */
+export function openTcp(
+  { host, port }: Endpoint,
+  { timeoutMs, signal }: ConnectLimits,
+  rule: AddressRule,
+): Promise<Socket> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const socket = connect({ host, port, noDelay: true });
+    rule.check(host);
+    const socket = connect({ host, port, noDelay: true, lookup: rule.lookup });
     const settle = (finish: () => void) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
@@ -50,22 +51,11 @@ export function openTcp({ host, port }: Endpoint, { timeoutMs, signal }: Connect
     const timer = setTimeout(() => fail(noAnswer(timeoutMs)), timeoutMs);
     signal.addEventListener('abort', stop, { once: true });
     socket.once('connect', () => settle(() => resolve(socket)));
-    socket.once('error', (error) => fail(notConnected(error)));
+    socket.once('error', (error) => fail(error instanceof AddressNotAllowed ? error : notConnected(error)));
   });
 }
 
 export function notConnected(error: unknown): NotConnected {
-  const code = (error as NodeJS.ErrnoException).code ?? '';
-  const [reason, words] = PROBLEMS[code] ?? ['ConnectFailed', code === '' ? 'the connection failed' : code];
+  const [reason, words] = connectionProblem((error as NodeJS.ErrnoException).code);
   return new NotConnected(reason, words);
 }
-
-const PROBLEMS: Readonly<Record<string, readonly [ConnectReason, string]>> = {
-  ECONNREFUSED: ['ConnectRefused', 'connection refused'],
-  ECONNRESET: ['ConnectFailed', 'connection reset'],
-  EHOSTUNREACH: ['NoRoute', 'no route to the host'],
-  ENETUNREACH: ['NoRoute', 'no route to the network'],
-  ENOTFOUND: ['NameNotFound', 'the name is not known'],
-  EAI_AGAIN: ['NameNotFound', 'the name could not be looked up'],
-  ETIMEDOUT: ['ConnectTimeout', 'no answer'],
-};

@@ -3,9 +3,11 @@
  * are behind it. It is opened for the first call, and closed a few seconds after the last one ends.
  */
 import type { Duplex } from 'node:stream';
+import type { AddressRule } from '../connections/address-rules.ts';
 import { type Endpoint, endpointText } from '../connections/endpoint.ts';
 import { type ConnectLimits, NotConnected, noAnswer, openTcp } from '../connections/tcp.ts';
 import { unlessAborted } from '../connections/unless-aborted.ts';
+import { notReachable } from '../domain/error/connection-words.ts';
 import {
   type Host,
   hostUnreachable,
@@ -20,13 +22,15 @@ const IDLE_MS = 5_000;
 export class JumpConnection {
   readonly #rules: SshAccessRules;
   readonly #host: Host;
+  readonly #rule: AddressRule;
   #session: Promise<SshSession> | null = null;
   #users = 0;
   #idle: NodeJS.Timeout | null = null;
 
-  constructor(rules: SshAccessRules, host: Host) {
+  constructor(rules: SshAccessRules, host: Host, rule: AddressRule) {
     this.#rules = rules;
     this.#host = host;
+    this.#rule = rule;
   }
 
   async use<T>(signal: AbortSignal, work: (session: SshSession) => Promise<T>): Promise<T> {
@@ -43,7 +47,7 @@ export class JumpConnection {
 
   #open(): Promise<SshSession> {
     if (this.#session) return this.#session;
-    const opening = connect(this.#rules, this.#host);
+    const opening = connect(this.#rules, this.#host, this.#rule);
     this.#session = opening;
     const forget = () => {
       if (this.#session === opening) this.#session = null;
@@ -62,20 +66,16 @@ export class JumpConnection {
 }
 
 /** No single call aborts it; the connect time-out ends it. */
-async function connect(rules: SshAccessRules, host: Host): Promise<SshSession> {
+async function connect(rules: SshAccessRules, host: Host, rule: AddressRule): Promise<SshSession> {
   const { signal } = new AbortController();
   const login = prepareLogin(rules, host);
   let socket: Duplex;
   try {
-    socket = await openTcp(host.endpoint, { timeoutMs: rules.connectTimeoutMs, signal });
+    socket = await openTcp(host.endpoint, { timeoutMs: rules.connectTimeoutMs, signal }, rule);
   } catch (error) {
     if (!(error instanceof NotConnected)) throw error;
     const where = endpointText(host.endpoint);
-    throw hostUnreachable(
-      where,
-      `can't connect to the jump host ${where}: ${error.message}`,
-      'the jump host',
-    );
+    throw hostUnreachable(where, `the jump host ${where} is ${notReachable(error.message)}`, 'the jump host');
   }
   return openSession(rules, login, socket, signal);
 }

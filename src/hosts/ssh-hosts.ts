@@ -1,10 +1,12 @@
 /** Commands on hosts, and probes of whether they answer: directly, or through the jump host. */
 import type { Duplex } from 'node:stream';
+import { AddressNotAllowed, type AddressRule, type AddressRules } from '../connections/address-rules.ts';
 import { type Endpoint, endpointText, parseEndpoint, sshEndpointOf } from '../connections/endpoint.ts';
 import { KeyedMutex } from '../connections/keyed-mutex.ts';
 import { LoginBreaker } from '../connections/login-breaker.ts';
 import { type ConnectLimits, NotConnected, openTcp } from '../connections/tcp.ts';
 import { unlessAborted } from '../connections/unless-aborted.ts';
+import { notReachable } from '../domain/error/connection-words.ts';
 import type { Machine } from '../domain/machine/machine.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import type { ProbeResult, ProviderCall, RemoteCommand, RemoteExec } from '../providers/provider.ts';
@@ -33,20 +35,27 @@ export interface HostDirectory {
   readonly hostKeys: DeployedHostKeys;
 }
 
+export interface SshHostsDependencies {
+  readonly monotonicNow: () => number;
+  readonly addresses: AddressRules;
+  readonly directory?: HostDirectory | null;
+}
+
 export class SshHosts implements RemoteExec {
   readonly #configuration: SshConfiguration;
   readonly #rules: SshAccessRules;
   readonly #jump: JumpConnection | null;
   readonly #mutex = new KeyedMutex();
   readonly #directory: HostDirectory | null;
+  readonly #rule: AddressRule;
 
   constructor(
     configuration: SshConfiguration,
-    monotonicNow: () => number,
-    directory: HostDirectory | null = null,
+    { monotonicNow, addresses, directory = null }: SshHostsDependencies,
   ) {
     this.#configuration = configuration;
     this.#directory = directory;
+    this.#rule = addresses.machines;
     const { known_hosts_file: file, insecure_accept_any: any } = configuration;
     this.#rules = {
       knownHosts: file === undefined ? (any ? null : () => NO_HOSTS) : knownHostsReader(file),
@@ -54,13 +63,13 @@ export class SshHosts implements RemoteExec {
       connectTimeoutMs: configuration.connect_timeout_seconds * 1000,
       keepaliveMs: configuration.keepalive_seconds * 1000,
     };
-    this.#jump = jumpOf(configuration, this.#rules);
+    this.#jump = jumpOf(configuration, this.#rules, addresses.servers);
   }
 
   /** Throws a StepFailure where the machine names no host, or the key can't be read. */
   checkStart(machine: Machine): void {
     if (this.#directory) this.#directory.checkStart(machine);
-    else sshEndpointOf(machine);
+    else this.#rule.check(sshEndpointOf(machine).host);
     usableIdentity(this.#configuration);
   }
 
@@ -103,7 +112,7 @@ export class SshHosts implements RemoteExec {
       });
     } catch (error) {
       if (!(error instanceof NotConnected)) throw error;
-      throw hostUnreachable(where, `can't connect to ${where}: ${error.message}`);
+      throw hostUnreachable(where, `${where} is ${notReachable(error.message)}`);
     }
   }
 
@@ -122,9 +131,10 @@ export class SshHosts implements RemoteExec {
       });
       return { ok: true, reason: 'ConnectOK', message: `${where} accepts connections` };
     } catch (error) {
+      if (error instanceof AddressNotAllowed) return notAllowed(error);
       if (error instanceof StepFailure) return jumpFailed(error);
       if (!(error instanceof NotConnected)) throw error;
-      return { ok: false, reason: error.reason, message: `${where}: ${error.message}` };
+      return { ok: false, reason: error.reason, message: `${where} is ${notReachable(error.message)}` };
     }
   }
 
@@ -133,17 +143,27 @@ export class SshHosts implements RemoteExec {
     limits: ConnectLimits,
     work: (stream: Duplex) => Promise<T>,
   ): Promise<T> {
-    if (!this.#jump) return work(await openTcp(endpoint, limits));
+    if (!this.#jump) return work(await openTcp(endpoint, limits, this.#rule));
+    // It is the jump host that resolves a name.
+    this.#rule.check(endpoint.host);
     return this.#jump.use(limits.signal, async (session) => work(await forward(session, endpoint, limits)));
   }
 }
 
-function jumpOf(configuration: SshConfiguration, rules: SshAccessRules): JumpConnection | null {
+function jumpOf(
+  configuration: SshConfiguration,
+  rules: SshAccessRules,
+  rule: AddressRule,
+): JumpConnection | null {
   const { jump } = configuration;
   const endpoint = jump && parseEndpoint(jump.host);
   if (!jump || !endpoint) return null;
   const identity = hasKey(jump) ? jump : { ...configuration, user: jump.user };
-  return new JumpConnection(rules, { endpoint, identity });
+  return new JumpConnection(rules, { endpoint, identity }, rule);
+}
+
+function notAllowed({ failure }: StepFailure): ProbeResult {
+  return { ok: false, reason: 'AddressNotAllowed', message: failure.message };
 }
 
 function jumpFailed({ failure }: StepFailure): ProbeResult {

@@ -13,6 +13,7 @@ import { CredentialProblem } from '../connections/credential-reference.ts';
 import { type Endpoint, endpointText } from '../connections/endpoint.ts';
 import type { LoginBreaker } from '../connections/login-breaker.ts';
 import { notConnected } from '../connections/tcp.ts';
+import { notReachable } from '../domain/error/connection-words.ts';
 import { type ClassOf, type Failure, failureOf } from '../domain/error/failure.ts';
 import type { FailureCode } from '../domain/error/failure-code.ts';
 import { StepFailure } from '../engine/step-handler.ts';
@@ -233,7 +234,7 @@ function unreachable(where: string, error: Error & { level?: string }): StepFail
     error.level === 'client-socket'
       ? notConnected(error).message
       : (SSH_WORDS[error.message] ?? 'the SSH handshake failed');
-  return hostUnreachable(where, `can't connect to ${where}: ${words}`);
+  return hostUnreachable(where, `${where} is ${notReachable(words)}`);
 }
 
 const SSH_WORDS: Readonly<Record<string, string>> = {

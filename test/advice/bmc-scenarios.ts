@@ -251,6 +251,18 @@ export const BMC_SCENARIOS = {
       ({ machineId, bmc }) => setSpec(site.server, machineId, { bmcEndpoint: bmc.endpoint }),
     ),
 
+  ADDRESS_NOT_ALLOWED: (site) =>
+    changedLater(
+      site,
+      // As a database has it that is older than the rule: no request can set it.
+      ({ machineId }) =>
+        site.server.sql(
+          `UPDATE machines SET spec = jsonb_set(spec, '{bmc_endpoint}', '"169.254.169.254"') WHERE machine_id = $1`,
+          [machineId],
+        ),
+      ({ machineId, bmc }) => setSpec(site.server, machineId, { bmcEndpoint: bmc.endpoint }),
+    ),
+
   async BMC_ADDRESS_NOT_ALLOWED(site) {
     const { server } = site;
     const { machineId, bmc } = await register(site, { provider: 'guarded' });

@@ -13,6 +13,7 @@ import { datacenterConfiguration } from '../../src/providers/datacenter/datacent
 import { createDatacenterProvider } from '../../src/providers/datacenter/datacenter-provider.ts';
 import type { NetworkInstalls } from '../../src/providers/network-installs.ts';
 import type { Capabilities, Imaging, Netboot, Provider, ProviderCall } from '../../src/providers/provider.ts';
+import { ANY_ADDRESS } from '../parts/any-address.ts';
 import type { ApiServer } from '../parts/kubernetes/api-server.ts';
 import type { Sshd } from '../parts/sshd.ts';
 
@@ -72,6 +73,7 @@ export function createSite(
     name: 'dc-1',
     configuration,
     clusters: options.clusters ?? new Map(),
+    addresses: ANY_ADDRESS,
     installs: options.installs ?? NO_NODES,
     now: Date.now,
     monotonicNow: options.monotonicNow ?? (() => performance.now()),
@@ -91,7 +93,11 @@ export function clustersOf(
   monotonicNow = () => performance.now(),
 ): Clusters {
   const cluster = { server: api.url, ca_file: api.authority.caFile, token_file: api.tokenFile, ...fields };
-  return createClusters(clustersConfiguration.parse({ 'cluster-a': cluster }), monotonicNow);
+  return createClusters(
+    clustersConfiguration.parse({ 'cluster-a': cluster }),
+    monotonicNow,
+    ANY_ADDRESS.servers,
+  );
 }
 
 export function machineAt(sshEndpoint: string, fields: Partial<Machine> = {}): Machine {

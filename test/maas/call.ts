@@ -10,6 +10,7 @@ import { maasConfiguration } from '../../src/providers/maas/maas-configuration.t
 import type { MaasControl } from '../../src/providers/maas/maas-control.ts';
 import { createMaasControl, createMaasProvider } from '../../src/providers/maas/maas-provider.ts';
 import type { Inspect, PowerControl, ProviderCall } from '../../src/providers/provider.ts';
+import { ANY_ADDRESS } from '../parts/any-address.ts';
 
 export interface CallContext {
   readonly machine?: Machine;
@@ -70,6 +71,7 @@ export function maasAt(
     monotonicNow: () => performance.now(),
     random: Math.random,
     clusters: new Map(),
+    addresses: ANY_ADDRESS,
     hostKeys: { read: async () => null },
   };
   const { power, inspect } = createMaasProvider(options).capabilities;

@@ -70,6 +70,7 @@ export interface TestServerOptions {
   readonly netboot?: Partial<Configuration['netboot']>;
   readonly hooks?: Configuration['hooks'];
   readonly limits?: Partial<Configuration['limits']>;
+  readonly allowedNetworks?: readonly string[];
   readonly schemaCheckMs?: number;
   /** Beside the fake one. */
   readonly providers?: Configuration['providers'];
@@ -139,6 +140,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       },
       netboot: { ...readConfiguration(null).netboot, ...options.netboot },
       hooks: options.hooks ?? {},
+      allowed_networks: options.allowedNetworks ? [...options.allowedNetworks] : null,
       limits: { ...readConfiguration(null).limits, ...options.limits },
       providers: options.providers ?? {},
       clusters: options.clusters ?? {},

@@ -13,6 +13,7 @@ import type {
 } from '../../src/providers/provider.ts';
 import type { UpstreamMachine } from '../../src/providers/upstream.ts';
 import { clustersOf, machineAt } from '../datacenter/site.ts';
+import { ANY_ADDRESS } from '../parts/any-address.ts';
 import { needs } from '../parts/debian-packages.ts';
 import type { FaultInput } from '../parts/maas/faults.ts';
 import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
@@ -226,6 +227,7 @@ function providerWith(apiKey: string, keyFile: string, tokenFile: string): Provi
   return createMaasProvider({
     ...{ name: 'site-a', configuration, now: Date.now, random: Math.random },
     monotonicNow: () => performance.now(),
+    addresses: ANY_ADDRESS,
     clusters: clustersOf(api, { token_file: tokenFile }),
     hostKeys: { read: async () => null },
     hostFiles: connected.host.files,

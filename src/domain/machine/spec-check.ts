@@ -1,4 +1,5 @@
 /** Checks of single values of a machine's spec. Each returns the value as it is stored, or throws a fault that names the field. */
+import { hostProblem } from '../address/never-connected.ts';
 import { type Fault, invalidField } from '../error/fault.ts';
 import { macProblem } from '../install/node.ts';
 import { CONTROL, checkText } from './machine-input.ts';
@@ -79,6 +80,7 @@ export function checkEndpoint(endpoint: string, field: string): string {
   if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) {
     throw invalidField(field, 'has a port that is not between 1 and 65535');
   }
+  checkHost(host, field);
   return endpoint;
 }
 
@@ -95,7 +97,14 @@ export function checkBmcEndpoint(endpoint: string, field: string): string {
   if (url.username !== '' || url.password !== '') {
     throw invalidField(field, 'must not carry credentials');
   }
+  checkHost(host, field);
   return endpoint;
+}
+
+/** An address that could never be connected to is refused at once; what a name leads to is checked for each connection. */
+function checkHost(host: string, field: string): void {
+  const problem = hostProblem(host);
+  if (problem !== null) throw invalidField(field, problem);
 }
 
 function checkLength(endpoint: string, field: string): void {

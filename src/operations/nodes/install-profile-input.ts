@@ -1,5 +1,6 @@
 /** Install profiles as the API gets them (it calls them workflows), checked strictly: they become kernel command lines. */
 import { z } from 'zod';
+import { hostProblem } from '../../domain/address/never-connected.ts';
 import { DISK_PATTERN, DISK_PICKS, type DiskRule, readDiskSize } from '../../domain/install/disk-rule.ts';
 import {
   BUILT_IN_PROFILE,
@@ -18,6 +19,9 @@ import { PROFILE_NAME, read } from './node-input.ts';
 const BOOT_PATH = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
 const PLAIN_URL = /^https?:\/\/[A-Za-z0-9.:[\]-]+(?:\/[A-Za-z0-9._~%+/=&?,:@-]*)?$/;
 
+/** Machines fetch it, from inside the network of the server. */
+const isReachableUrl = (text: string) => !URL.canParse(text) || hostProblem(new URL(text).hostname) === null;
+
 const isPlainUrl = (text: string) =>
   PLAIN_URL.test(text) && URL.canParse(text) && new URL(text).username === '';
 
@@ -27,7 +31,8 @@ const bootFile = z
   .refine(
     (text) => BOOT_PATH.test(text) || isPlainUrl(text),
     'must be a path below the boot files, or an http(s) URL without credentials',
-  );
+  )
+  .refine(isReachableUrl, 'has an address that is never connected to');
 
 const cmdline = z
   .string()
@@ -46,7 +51,11 @@ const image = z.union(
   [
     z.strictObject({ name: z.string().regex(IMAGE_RULE, "must be an image's name") }),
     z.strictObject({
-      url: z.string().max(1024).refine(isPlainUrl, 'must be an http(s) URL without credentials'),
+      url: z
+        .string()
+        .max(1024)
+        .refine(isPlainUrl, 'must be an http(s) URL without credentials')
+        .refine(isReachableUrl, 'has an address that is never connected to'),
       sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits'),
       size_bytes: z.int().min(1),
     }),

@@ -35,6 +35,8 @@ export interface BootDependencies extends ReportDependencies {
   readonly bootTokenSeconds: number;
   /** How long after its last sign a boot counts as live. */
   readonly liveSeconds: number;
+  /** Why machines may not fetch an image from this host; null: they may. */
+  readonly imageHostProblem: (host: string) => string | null;
 }
 
 export interface BootRequest extends BootClaim {

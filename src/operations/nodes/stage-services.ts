@@ -1,6 +1,9 @@
 /** What workflows use of the control plane: tokens for agents, keepalives, and the site's hooks. */
 
+import { type AddressRule, allowedAgent } from '../../connections/address-rules.ts';
 import { CredentialProblem } from '../../connections/credential-reference.ts';
+import { exchange, NoAnswer } from '../../connections/http-exchange.ts';
+import { connectionProblem, notReachable } from '../../domain/error/connection-words.ts';
 import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { ProviderCall } from '../../providers/provider.ts';
@@ -16,6 +19,7 @@ export interface SiteHook {
   readonly url: string;
   /** Read for every call; null: none. */
   readonly token: () => string | null;
+  readonly rule: AddressRule;
 }
 
 export interface StageServiceDependencies extends AgentMachineDependencies {
@@ -27,6 +31,8 @@ export interface StageServiceDependencies extends AgentMachineDependencies {
 }
 
 const HOOK_LIMIT_MS = 30_000;
+/** Its status is what counts. */
+const MAX_HOOK_ANSWER_BYTES = 1024 * 1024;
 
 export function createNodeServices(dependencies: StageServiceDependencies): NodeServices {
   return {
@@ -75,24 +81,47 @@ export function createNodeServices(dependencies: StageServiceDependencies): Node
 /** 200 is done, 202 is in progress; the key lets the site recognise a repeated request. */
 async function callHook(hook: SiteHook, call: ProviderCall, stage: string): Promise<'done' | 'under_way'> {
   const token = readToken(hook);
-  const answer = await fetch(hook.url, {
+  const body = JSON.stringify({ stage, machine_id: call.machine.machineId, key: call.key });
+  const url = new URL(hook.url);
+  // A redirect is not followed: it would take the token elsewhere.
+  const answer = await exchange({
     method: 'POST',
+    url,
     headers: {
       'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
     },
-    body: JSON.stringify({ stage, machine_id: call.machine.machineId, key: call.key }),
-    redirect: 'error',
-    signal: AbortSignal.any([call.signal, AbortSignal.timeout(HOOK_LIMIT_MS)]),
-  }).catch((error: Error) => {
-    throw hookFailed('retryable', stage, `does not answer (${error.name})`, hookOutage(stage));
+    body,
+    agent: allowedAgent(url, hook.rule, { keepAlive: false }),
+    limitMs: HOOK_LIMIT_MS,
+    maxAnswerBytes: MAX_HOOK_ANSWER_BYTES,
+    signal: call.signal,
+    beforeSending: () => {},
+  }).catch((error: unknown) => {
+    if (!(error instanceof NoAnswer)) throw error;
+    throw hookFailed('retryable', stage, hookProblem(error), hookOutage(stage));
   });
-  await answer.body?.cancel();
   if (answer.status === 202) return 'under_way';
-  if (answer.ok) return 'done';
+  if (answer.status >= 200 && answer.status < 300) return 'done';
   const isTheirs = answer.status >= 500 || answer.status === 429;
   const outage = AWAY.includes(answer.status) ? hookOutage(stage) : null;
   throw hookFailed(isTheirs ? 'retryable' : 'needs_human', stage, `answered ${answer.status}`, outage);
+}
+
+function hookProblem({ reason, code }: NoAnswer): string {
+  switch (reason) {
+    case 'late':
+      return 'does not answer in time';
+    case 'unreachable':
+      return `is ${notReachable(connectionProblem(code)[1])}`;
+    case 'broken':
+      return 'broke off its answer';
+    case 'too_large':
+      return 'gave an answer that is too large';
+    case 'certificate':
+      return `has a certificate that no authority we trust has signed: ${code}`;
+  }
 }
 
 function readToken(hook: SiteHook): string | null {

@@ -1,7 +1,7 @@
 /** How a datacenter's BMCs are reached: the section bmc of its provider. */
 import { createHash } from 'node:crypto';
-import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { allowedNetworks } from '../../connections/address-rules.ts';
 import {
   CredentialProblem,
   filePath,
@@ -12,8 +12,6 @@ import {
 
 /** What IPMI 2.0 keeps of a password. A BMC would compare no more, and ipmitool sends no more. */
 const MAX_PASSWORD_BYTES = 20;
-
-const network = z.string().refine((text) => parseNetwork(text) !== null, 'must be an address or a network');
 
 export const bmcConfiguration = z
   .strictObject({
@@ -26,7 +24,7 @@ export const bmcConfiguration = z
     privilege: z.enum(['administrator', 'operator']).default('administrator'),
     timeout_seconds: z.number().min(2).max(120).default(10),
     /** Where the password may be used; everywhere without it. */
-    allowed_networks: z.array(network).min(1).optional(),
+    allowed_networks: allowedNetworks.optional(),
     /** How long a machine may take to be off, where it is switched off to be installed. */
     power_off_seconds: z.number().min(1).max(600).default(30),
     boot: z
@@ -76,26 +74,4 @@ export function readBmcLogin(
     password,
     fingerprint: createHash('sha256').update(`${user}\0${password}`).digest('base64'),
   };
-}
-
-/** Null: everywhere. */
-export function allowedAddresses({ allowed_networks: networks }: BmcConfiguration): BlockList | null {
-  if (!networks) return null;
-  const list = new BlockList();
-  for (const text of networks) {
-    const parsed = parseNetwork(text);
-    if (parsed) list.addSubnet(parsed.address, parsed.prefix, parsed.family);
-  }
-  return list;
-}
-
-function parseNetwork(
-  text: string,
-): { readonly address: string; readonly prefix: number; readonly family: 'ipv4' | 'ipv6' } | null {
-  const [, address = '', digits] = /^([0-9A-Fa-f.:]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const version = isIP(address);
-  if (version === 0) return null;
-  const most = version === 4 ? 32 : 128;
-  const prefix = digits === undefined ? most : Number(digits);
-  return prefix > most ? null : { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' };
 }

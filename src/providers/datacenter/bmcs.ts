@@ -6,18 +6,20 @@
  * Every command that is sent here may be sent again, and its effect can be observed. So a command without an answer is
  * retryable.
  */
-import { lookup } from 'node:dns/promises';
-import { type BlockList, isIP } from 'node:net';
+import { AddressNetworks } from '../../connections/address-networks.ts';
+import { AddressNotAllowed, type AddressRule, allowedAddress } from '../../connections/address-rules.ts';
 import { CredentialProblem } from '../../connections/credential-reference.ts';
 import { bmcEndpointOf, type Endpoint, endpointText, hasIpmi } from '../../connections/endpoint.ts';
 import { KeyedMutex } from '../../connections/keyed-mutex.ts';
 import { LoginBreaker } from '../../connections/login-breaker.ts';
 import { unlessAborted } from '../../connections/unless-aborted.ts';
+import { parseAddress } from '../../domain/address/network.ts';
+import { notReachable } from '../../domain/error/connection-words.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { ProbeResult, ProviderCall } from '../provider.ts';
-import { allowedAddresses, type BmcConfiguration, type BmcLogin, readBmcLogin } from './bmc-configuration.ts';
+import { type BmcConfiguration, type BmcLogin, readBmcLogin } from './bmc-configuration.ts';
 import { type IpmiReason, ipmiFailure } from './ipmi-failure.ts';
 import { runIpmitool } from './ipmitool.ts';
 
@@ -46,14 +48,20 @@ const PRIVILEGES = { administrator: 'ADMINISTRATOR', operator: 'OPERATOR' } as c
 
 export class Bmcs {
   readonly #configuration: BmcConfiguration;
-  readonly #allowed: BlockList | null;
+  readonly #allowed: AddressNetworks | null;
+  readonly #rule: AddressRule;
   readonly #breaker: LoginBreaker;
   readonly #patience: Patience;
   readonly #mutex = new KeyedMutex();
 
-  constructor(configuration: BmcConfiguration, monotonicNow: () => number) {
+  constructor(
+    configuration: BmcConfiguration,
+    { monotonicNow, rule }: { readonly monotonicNow: () => number; readonly rule: AddressRule },
+  ) {
+    this.#rule = rule;
     this.#configuration = configuration;
-    this.#allowed = allowedAddresses(configuration);
+    const { allowed_networks: networks } = configuration;
+    this.#allowed = networks ? new AddressNetworks(networks) : null;
     this.#breaker = new LoginBreaker({ monotonicNow, credential: 'password', maxRefusals: 1 });
     const seconds = configuration.timeout_seconds;
     // With two retries a BMC that does not answer takes ipmitool 4 n + 2 seconds: it should give up by itself, before we end it.
@@ -110,29 +118,28 @@ export class Bmcs {
   /** Throws a StepFailure where the spec or the configuration rules the BMC out. A name is resolved when it is used. */
   checkStart(machine: Machine): void {
     const { host } = bmcEndpointOf(machine);
-    if (isIP(host) !== 0) this.#checkAllowed(host, host);
+    this.#rule.check(host);
+    this.#checkAllowed(host, host);
     read(this.#configuration);
   }
 
   /** By address, so that a BMC with two names has one lock, and the address that was checked is the one that is called. */
   async #resolve({ host, port }: Endpoint, signal: AbortSignal): Promise<Endpoint> {
-    let address = host;
-    if (isIP(host) === 0) {
-      try {
-        address = (await unlessAborted(lookup(host), signal)).address;
-      } catch {
-        signal.throwIfAborted();
-        const message = `the name of the BMC ${host} is not known`;
-        throw new BmcFailure('NameNotFound', { class: 'retryable', code: 'UNREACHABLE', message }, host);
-      }
+    let address: string;
+    try {
+      address = await unlessAborted(allowedAddress(host, this.#rule), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof AddressNotAllowed) throw error;
+      const message = `the BMC ${host} is ${notReachable('the name is not known')}`;
+      throw new BmcFailure('NameNotFound', { class: 'retryable', code: 'UNREACHABLE', message }, host);
     }
     this.#checkAllowed(host, address);
     return { host: address, port };
   }
 
   #checkAllowed(host: string, address: string): void {
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (!this.#allowed || this.#allowed.check(address, family)) return;
+    if (!this.#allowed || parseAddress(address) === null || this.#allowed.has(address)) return;
     const message = `the BMC ${host} is not in the provider's bmc.allowed_networks`;
     throw new BmcFailure('AddressNotAllowed', {
       class: 'permanent',
@@ -202,6 +209,7 @@ export class BmcFailure extends StepFailure {
 /** Null: it says something about us, and nothing about the BMC. */
 function probeReason(error: StepFailure): string | null {
   if (error instanceof BmcFailure) return error.reason;
+  if (error instanceof AddressNotAllowed) return 'AddressNotAllowed';
   return error.failure.code === 'AUTHENTICATION_FAILED' ? 'AuthenticationFailed' : null;
 }
 

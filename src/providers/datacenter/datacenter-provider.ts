@@ -5,6 +5,7 @@ import type { Clusters } from '../../clusters/clusters.ts';
 import type { HostFiles } from '../../clusters/joining-host.ts';
 import { createNodeControl, probeCluster } from '../../clusters/node-control.ts';
 import { checkNodeNameLabel, NODE_NAME_LABEL } from '../../clusters/node-name.ts';
+import type { AddressRules } from '../../connections/address-rules.ts';
 import { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Capabilities, Provider } from '../provider.ts';
@@ -20,6 +21,7 @@ export interface DatacenterProviderOptions {
   readonly name: string;
   readonly configuration: DatacenterConfiguration;
   readonly clusters: Clusters;
+  readonly addresses: AddressRules;
   readonly installs: NetworkInstalls;
   readonly now: () => number;
   readonly monotonicNow: () => number;
@@ -28,10 +30,10 @@ export interface DatacenterProviderOptions {
 }
 
 export function createDatacenterProvider(options: DatacenterProviderOptions): Provider {
-  const { name, configuration, clusters, installs, now, monotonicNow, hostFiles } = options;
-  const hosts = new SshHosts(configuration.ssh, monotonicNow);
+  const { name, configuration, clusters, installs, now, monotonicNow, hostFiles, addresses } = options;
+  const hosts = new SshHosts(configuration.ssh, { monotonicNow, addresses });
   const { bmc } = configuration;
-  const bmcs = bmc ? new Bmcs(bmc, monotonicNow) : null;
+  const bmcs = bmc ? new Bmcs(bmc, { monotonicNow, rule: addresses.machines }) : null;
   const ipmi = bmc && bmcs ? overIpmi(options, bmcs, bmc, hosts) : null;
   return {
     name,

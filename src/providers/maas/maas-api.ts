@@ -10,14 +10,15 @@
 
 import { createHash, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { type Agent, Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import type { Agent } from 'node:http';
+import { type AddressRule, allowedAgent } from '../../connections/address-rules.ts';
 import { CredentialProblem } from '../../connections/credential-reference.ts';
+import { exchange, type HttpAnswer, NoAnswer } from '../../connections/http-exchange.ts';
+import { connectionProblem, notReachable } from '../../domain/error/connection-words.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { sleep } from '../../time/sleep.ts';
 import type { ProviderCall } from '../provider.ts';
 import { AnswerBreaker, type Entry } from './answer-breaker.ts';
-import { exchange, type HttpAnswer, NoAnswer } from './http-exchange.ts';
 import {
   type MaasApiKey,
   type MaasConfiguration,
@@ -54,6 +55,8 @@ export interface MaasWrite {
 export type MaasWriteCall = Pick<ProviderCall, 'signal' | 'checkHeld'>;
 
 export interface MaasApiOptions {
+  /** Where the MAAS may be. */
+  readonly rule: AddressRule;
   readonly name: string;
   readonly configuration: MaasConfiguration;
   readonly now: () => number;
@@ -104,8 +107,8 @@ export class MaasApi {
       rejectUnauthorized: true,
       ...(file === undefined ? {} : { ca: readCertificateFile(file) }),
     };
-    const agent = (options: { keepAlive: boolean }) =>
-      this.#base.protocol === 'https:' ? new HttpsAgent({ ...options, ...tls }) : new HttpAgent(options);
+    const agent = (kept: { keepAlive: boolean }) =>
+      allowedAgent(this.#base, options.rule, { ...kept, ...tls });
     this.#reading = agent({ keepAlive: true });
     // MAAS may close a kept connection just as we send; a read is repeated then, a write can't be.
     this.#writing = agent({ keepAlive: false });
@@ -262,11 +265,11 @@ function noAnswer({ reason, code }: NoAnswer, { maas, doing }: Asked): MaasFailu
       return new LateAnswer({ ...AWAY, message }, NONE, maasOutage(maas, 'unknown'));
     }
     case 'unreachable': {
-      const message = `${maas} can't be reached: ${code} (${doing})`;
+      const message = `${maas} is ${notReachable(connectionProblem(code)[1])} (${doing})`;
       return new MaasFailure({ ...AWAY, message }, NONE, maasOutage(maas, 'none'));
     }
     case 'broken': {
-      const message = `${maas} broke off its answer: ${code} (${doing})`;
+      const message = `${maas} broke off its answer (${doing})`;
       const failure = { class: 'retryable', code: 'MAAS_ANSWER_LOST', message } as const;
       return new MaasFailure(failure, NONE, maasOutage(maas, 'unknown'));
     }

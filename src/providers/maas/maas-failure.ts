@@ -2,10 +2,11 @@
  * What a refused or lost request to MAAS means to a step. MAAS repeats in its answers what it was sent, so whatever of
  * them gets into a message has the request's secrets taken out first.
  */
+
+import type { HttpAnswer } from '../../connections/http-exchange.ts';
 import { type Failure, type FailureCause, failureOf } from '../../domain/error/failure.ts';
 import type { Outage } from '../../engine/outage.ts';
 import { UpstreamFailure } from '../upstream.ts';
-import type { HttpAnswer } from './http-exchange.ts';
 
 export class MaasFailure extends UpstreamFailure {
   /** Null: there was no answer. */

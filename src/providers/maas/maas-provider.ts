@@ -5,6 +5,7 @@ import type { Clusters } from '../../clusters/clusters.ts';
 import type { HostFiles } from '../../clusters/joining-host.ts';
 import { createNodeControl, probeCluster } from '../../clusters/node-control.ts';
 import { checkNodeNameLabel, NODE_NAME_LABEL } from '../../clusters/node-name.ts';
+import type { AddressRules } from '../../connections/address-rules.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { DeployedHostKeys } from '../../hosts/host-key.ts';
 import { SshHosts } from '../../hosts/ssh-hosts.ts';
@@ -29,18 +30,21 @@ export interface MaasProviderOptions {
   readonly monotonicNow: () => number;
   readonly random: () => number;
   readonly clusters: Clusters;
+  readonly addresses: AddressRules;
   readonly hostKeys: DeployedHostKeys;
   /** For tests, whose hosts share a file system. */
   readonly hostFiles?: HostFiles;
 }
 
 export function createMaasProvider(options: MaasProviderOptions): Provider {
-  const { name, configuration, now, monotonicNow, clusters, hostKeys, hostFiles } = options;
+  const { name, configuration, now, monotonicNow, clusters, hostKeys, hostFiles, addresses } = options;
   const maas = createMaasControl(options);
   const { site } = maas;
   const images = createMaasImages(name, maas);
   const { ssh } = configuration;
-  const hosts = ssh ? new SshHosts(ssh, monotonicNow, createMaasHosts(maas, hostKeys)) : null;
+  const hosts = ssh
+    ? new SshHosts(ssh, { monotonicNow, addresses, directory: createMaasHosts(maas, hostKeys) })
+    : null;
   return {
     name,
     defaultImage: imageText(site.deploy),
@@ -72,9 +76,9 @@ export function createMaasProvider(options: MaasProviderOptions): Provider {
 
 /** The client of the MAAS itself, with a queue and a breaker of its own. */
 export function createMaasControl(options: Omit<MaasProviderOptions, 'clusters' | 'hostKeys'>): MaasControl {
-  const { name, configuration, now } = options;
-  const api = new MaasApi(options);
-  const site = createMaasSite(name, configuration);
+  const { name, configuration, now, addresses } = options;
+  const api = new MaasApi({ ...options, rule: addresses.servers });
+  const site = createMaasSite(name, configuration, addresses.machines);
   return new MaasMachines({ name, api, site, now, username: configuration.username });
 }
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ANY_ADDRESS } from '../../../test/parts/any-address.ts';
 import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { maasConfiguration } from './maas-configuration.ts';
@@ -20,7 +21,7 @@ function siteWith(fields: Readonly<Record<string, unknown>>) {
   writeFileSync(file('password'), 'first\n');
   const url = 'https://maas.example.com/MAAS';
   const given = { kind: 'maas', url, api_key_file: file('key'), ...fields };
-  return createMaasSite('site-a', maasConfiguration.parse(given));
+  return createMaasSite('site-a', maasConfiguration.parse(given), ANY_ADDRESS.machines);
 }
 
 const IPMI = () => ({ power: { type: 'ipmi', user: 'admin', password_file: file('password') } });

@@ -1,5 +1,6 @@
 /** What the configuration says about a MAAS' site, in the words of the steps. Credentials are read for each use. */
 
+import type { AddressRule } from '../../connections/address-rules.ts';
 import { CredentialProblem, readReferredFile } from '../../connections/credential-reference.ts';
 import { parseEndpoint } from '../../connections/endpoint.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
@@ -16,7 +17,7 @@ import { resolveOptions } from './maas-options.ts';
 
 const IPMI_PORT = 623;
 
-export function createMaasSite(maas: string, configuration: MaasConfiguration): MaasSite {
+export function createMaasSite(maas: string, configuration: MaasConfiguration, rule: AddressRule): MaasSite {
   const { architecture, deploy, storage, power, waits, ssh } = configuration;
   const wanted = storage.boot_disk_model.toLowerCase();
   return {
@@ -40,15 +41,16 @@ export function createMaasSite(maas: string, configuration: MaasConfiguration): 
     },
     optionsFor: ({ labels }) => resolveOptions(configuration, labels),
     resolvePower(machine) {
-      if (power) return resolvePower(power, machine);
+      if (power) return resolvePower(power, machine, rule);
       const message = `the provider ${maas} has no power in its configuration, so no machine can be added to it`;
       throw new StepFailure({ class: 'needs_human', code: 'NO_POWER_CREDENTIALS', message });
     },
   };
 }
 
-function resolvePower(power: MaasPowerConfiguration, machine: Machine): MaasPower {
+function resolvePower(power: MaasPowerConfiguration, machine: Machine, rule: AddressRule): MaasPower {
   if (power.type === 'manual') return { powerType: 'manual', powerParameters: {} };
+  rule.check(hostOf(machine));
   const login = { power_user: power.user, power_pass: readable(() => readPowerPassword(power)) };
   if (power.type === 'redfish') {
     return { powerType: 'redfish', powerParameters: { power_address: redfishAddress(machine), ...login } };
@@ -64,6 +66,12 @@ function resolvePower(power: MaasPowerConfiguration, machine: Machine): MaasPowe
       privilege_level: power.privilege,
     },
   };
+}
+
+/** MAAS connects to it, and resolves a name itself. */
+function hostOf({ spec: { bmc_endpoint: text } }: Machine): string {
+  if (URL.canParse(text) && text.includes('://')) return new URL(text).hostname;
+  return parseEndpoint(text, IPMI_PORT)?.host ?? '';
 }
 
 /** MAAS takes an address alone, and asks at IPMI's own port. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { AddressNetworks } from '../../connections/address-networks.ts';
+import { addressProblem } from '../../connections/address-rules.ts';
 import { DEFAULT_AGENT_PROVIDER } from '../../domain/agent/agent.ts';
 import { checkFilter } from '../../domain/filter/check.ts';
 import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';
@@ -11,6 +12,7 @@ import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { perMinute } from '../../surfaces/limits/limits-configuration.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
 import type { Configuration } from '../settings/configuration.ts';
+import { addressRules } from './address-rules.ts';
 import type { ReplicaOptions } from './replica-options.ts';
 
 type Netboot = Configuration['netboot'];
@@ -21,6 +23,7 @@ export function createNodeDependencies(
   { database, providers, newMachineId, now }: ServerDependencies,
 ): BootDependencies {
   const { netboot, limits } = configuration;
+  const { hooks } = addressRules({ configuration, settings });
   const promoted = netboot.auto_promote.map(machinePredicate);
   return {
     database,
@@ -41,6 +44,7 @@ export function createNodeDependencies(
     liveSeconds: netboot.stalled_after_seconds,
     isInNetwork: networkRule(netboot.boot_networks),
     acceptsTokenless: netboot.tokenless_reports === 'accept',
+    imageHostProblem: (host) => addressProblem(hooks, host),
     bootDir: join(settings.dataDir, 'boot'),
     profiles: new Map(netboot.workflows.map((profile) => [profile.name, profile])),
   };

@@ -1,6 +1,7 @@
 /** The providers that the configuration names, beside those that are built in. */
 
 import { createClusters } from '../../clusters/clusters.ts';
+import type { AddressRules } from '../../connections/address-rules.ts';
 import { createDatacenterProvider } from '../../providers/datacenter/datacenter-provider.ts';
 import { createFakeProvider } from '../../providers/fake/fake-provider.ts';
 import { createGenericProvider } from '../../providers/generic/generic-provider.ts';
@@ -16,10 +17,11 @@ export function createProviders(
   configuration: Configuration,
   database: Database,
   installs: NetworkInstalls,
+  addresses: AddressRules,
 ): Provider[] {
   const world = createFakeWorld(database);
   const monotonicNow = () => performance.now();
-  const clusters = createClusters(configuration.clusters, monotonicNow);
+  const clusters = createClusters(configuration.clusters, monotonicNow, addresses.servers);
   const builtIn = Object.fromEntries(BUILT_IN_PROVIDERS.map((name) => [name, { kind: name }] as const));
   const configured: Configuration['providers'] = { ...builtIn, ...configuration.providers };
   const make = (name: string, provider: Configuration['providers'][string]): Provider => {
@@ -33,6 +35,7 @@ export function createProviders(
           name,
           configuration: provider,
           clusters,
+          addresses,
           installs,
           now: Date.now,
           monotonicNow,
@@ -45,6 +48,7 @@ export function createProviders(
           monotonicNow,
           random: Math.random,
           clusters,
+          addresses,
           hostKeys: { read: (machineId) => readHostKey(database, machineId) },
         });
     }

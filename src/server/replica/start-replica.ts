@@ -15,6 +15,7 @@ import { MachineTokens } from '../../surfaces/machine-tokens.ts';
 import { startAudit } from '../audit/start-audit.ts';
 import type { Address } from '../settings/settings.ts';
 import { siteHooks } from '../settings/site-hooks.ts';
+import { addressRules } from './address-rules.ts';
 import { createDispatcher } from './create-dispatcher.ts';
 import { createNodeDependencies } from './create-node-dependencies.ts';
 import { createProviders } from './create-providers.ts';
@@ -59,14 +60,15 @@ export async function startReplica(
   const { sealer } = audit;
   const services = createServiceDependencies(options, { store, providers, dispatcher, tokensChanged, audit });
   const nodes = createNodeDependencies(options, services);
-  for (const provider of createProviders(configuration, database, createNetworkInstalls(nodes))) {
+  const addresses = addressRules(options);
+  for (const provider of createProviders(configuration, database, createNetworkInstalls(nodes), addresses)) {
     providers.set(provider.name, provider);
   }
   let httpUrl = '';
   const nodeServices = createNodeServices({
     ...services,
     serverUrl: () => configuration.netboot.base_url ?? httpUrl,
-    hooks: siteHooks(configuration),
+    hooks: siteHooks(configuration, addresses.hooks),
   });
   const controlPlane: ControlPlane = { nodeServices, hardware: createHardwareMoves(nodes) };
 

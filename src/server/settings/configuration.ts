@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { clustersConfiguration } from '../../clusters/cluster-configuration.ts';
+import { allowedNetworks } from '../../connections/address-rules.ts';
 import { filePath, variableName } from '../../connections/credential-reference.ts';
 import { DEFAULT_AGENT_PROVIDER, POOL_RULE } from '../../domain/agent/agent.ts';
 import { HOOKED_STAGES } from '../../domain/workflow/stage.ts';
@@ -77,6 +78,8 @@ const schema = z.strictObject({
   netboot: netbootConfiguration.default(() => netbootConfiguration.parse({})),
   limits: limitsConfiguration,
   approvals: approvalsConfiguration,
+  /** Where machines, BMCs and hooks may be; without it everywhere but at the addresses that are never connected to. */
+  allowed_networks: allowedNetworks.nullable().default(null),
   clusters: clustersConfiguration,
   audit: auditConfiguration.default(() => auditConfiguration.parse({})),
   providers: z.record(providerName, provider).default({}),

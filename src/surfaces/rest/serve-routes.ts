@@ -4,6 +4,7 @@ import type { Caller } from '../../domain/access/caller.ts';
 import { isRole, type Role } from '../../domain/actor.ts';
 import { DEFAULT_BODY_BYTES } from '../limits/message-limits.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
+import { asSeenBy } from '../viewer-words.ts';
 import type { RestRoute, RouteTable } from './api/route.ts';
 import { callerWith, type RestDependencies } from './rest-errors.ts';
 
@@ -56,7 +57,9 @@ export function serveRoutes<Routes extends RouteTable>(
       },
       handler: async (request, reply) => {
         const caller = callers.get(request) ?? null;
-        return handle({ request, reply, params: request.params, query: request.query, caller });
+        const call = { request, reply, params: request.params, query: request.query, caller };
+        const answer = await handle(call);
+        return answer === reply ? answer : asSeenBy(caller, answer);
       },
     });
   }

@@ -1,7 +1,7 @@
 /** Install profiles, which this API calls workflows: configured, stored or built in. */
 import type { FastifyInstance } from 'fastify';
 import { type Caller, mayCall } from '../../domain/access/caller.ts';
-import { Fault } from '../../domain/error/fault.ts';
+import { Fault, invalidField } from '../../domain/error/fault.ts';
 import { BUILT_IN_PROFILE, type InstallProfile } from '../../domain/install/install-profile.ts';
 import { knownProfile } from '../../operations/nodes/install-plan.ts';
 import { installProfileBody, readInstallProfile } from '../../operations/nodes/install-profile-input.ts';
@@ -34,6 +34,7 @@ export function workflowRoutes(app: FastifyInstance, dependencies: WorkflowRoute
     },
     store: async ({ request, reply, caller }) => {
       const profile = readInstallProfile(request.body);
+      checkImageAddress(nodes, profile);
       const { name } = profile;
       if (nodes.profiles.has(name)) throw workflowConfigured(name);
       await storeInstallProfile(database, profile, caller.actor);
@@ -50,6 +51,13 @@ export function workflowRoutes(app: FastifyInstance, dependencies: WorkflowRoute
 /** What only those who may store workflows see. */
 function userDataFor(caller: Caller): 'shown' | 'hidden' {
   return mayCall(caller, routeName(WORKFLOW_ROUTES.store), 'admin') ? 'shown' : 'hidden';
+}
+
+/** Machines fetch the image; where they may fetch it from, the configuration says. */
+function checkImageAddress({ imageHostProblem }: BootDependencies, { image }: InstallProfile): void {
+  if (image === null || !('url' in image)) return;
+  const problem = imageHostProblem(new URL(image.url).hostname);
+  if (problem !== null) throw invalidField('image.url', problem);
 }
 
 function workflowConfigured(name: string): Fault {

@@ -22,6 +22,7 @@ import { requirePermission } from '../access/require-permission.ts';
 import { faultOf } from '../fault-wire.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
 import { isStorable, unstorablePath } from '../storable.ts';
+import { asSeenBy } from '../viewer-words.ts';
 
 export interface CallContext {
   readonly caller: Caller;
@@ -115,8 +116,8 @@ export async function callUnary(
   call: IncomingCall,
   dependencies: CallDependencies,
 ): Promise<MessageInitShape<DescMessage>> {
-  return handleCall(call, dependencies, (request, context) =>
-    (call.service.handlers[call.method] as AnyUnary)(request, context),
+  return handleCall(call, dependencies, async (request, context) =>
+    asSeenBy(context.caller, await (call.service.handlers[call.method] as AnyUnary)(request, context)),
   );
 }
 
@@ -133,7 +134,7 @@ export async function callStream(
         if (context.signal.aborted) return;
         // A stream ends when its token is revoked or expires; the authenticator caches its answer for seconds.
         checkRole(await dependencies.authenticator.caller(call.credentials), call);
-        await send(message);
+        await send(asSeenBy(context.caller, message));
       }
     } finally {
       close();

@@ -136,6 +136,14 @@ const BMC_FAILURES = {
     action: 'retry_stage',
     who: 'operator',
   },
+  ADDRESS_NOT_ALLOWED: {
+    classes: ['permanent'],
+    whatHappened: 'the address is one that the server never connects to, or is not in allowed_networks',
+    check:
+      'correct the endpoint, or allow its network in the configuration; link-local, metadata and multicast addresses are never allowed',
+    action: 'retry_stage',
+    who: 'admin',
+  },
   BMC_ADDRESS_NOT_ALLOWED: {
     classes: ['permanent'],
     whatHappened: "the address of the BMC is not in the provider's bmc.allowed_networks",

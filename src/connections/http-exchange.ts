@@ -8,6 +8,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { AddressNotAllowed } from './address-rules.ts';
 
 export interface HttpExchange {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -131,14 +132,14 @@ function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAn
 }
 
 function lost(error: NodeJS.ErrnoException, hasAnswer: boolean): unknown {
-  if (error instanceof NoAnswer) return error;
+  if (error instanceof NoAnswer || error instanceof AddressNotAllowed) return error;
   const code = error.code ?? 'the connection broke';
   if (CERTIFICATE_CODE.test(code)) return new NoAnswer('certificate', code);
   if (hasAnswer) return new NoAnswer('broken', code);
   return new NoAnswer(code === 'ECONNRESET' || code === 'EPIPE' ? 'broken' : 'unreachable', code);
 }
 
-/** In seconds; a date, which is allowed too, MAAS never sends. */
+/** In seconds; a date, which is allowed too, is ignored. */
 function retryAfterMs(header: string | undefined): number | null {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null;
 }
