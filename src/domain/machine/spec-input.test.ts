@@ -73,7 +73,7 @@ const HOSTS = [
   'host:1',
   'host:65535',
   '[::1]',
-  '[fe80::1]:22',
+  '[fd12::1]:22',
   '[2001:DB8::10.0.0.1]:65535',
 ];
 const NOT_HOSTS = [
@@ -133,7 +133,7 @@ describe('spec.bmc_endpoint', () => {
     'https://bmc-7',
     'http://10.0.0.7:8000/redfish/v1',
     'HTTPS://bmc/',
-    'https://[fe80::1]:443/redfish',
+    'https://[fd12::1]:443/redfish',
   ])('may be the URL %s', (endpoint) =>
     expect(checked({ bmc_endpoint: endpoint }).bmc_endpoint).toBe(endpoint),
   );
