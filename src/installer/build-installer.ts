@@ -97,7 +97,11 @@ async function replaceAll(
   try {
     await mkdir(outputDir, { recursive: true });
     for (const [index, { content }] of files.entries()) await writeFile(drafts[index] ?? '', content);
-    for (const [index, { path }] of files.entries()) await rename(drafts[index] ?? '', path);
+    for (const [index, { path }] of files.entries()) {
+      // A signature of the file before would be none of this one.
+      await rm(`${path}.sig`, { force: true });
+      await rename(drafts[index] ?? '', path);
+    }
   } catch (error) {
     throw new InstallerError(
       `can't write to ${outputDir}: ${error instanceof Error ? error.message : error}`,

@@ -11,6 +11,22 @@ import type { ServedImage } from './install-plan.ts';
 const LOAD_TRIES = 3;
 const SECONDS_BETWEEN = 10;
 
+/** A kernel or an initramfs: a path below the boot files, or a URL. */
+export interface BootFile {
+  readonly path: string;
+  /** Null: a URL, or not there. */
+  readonly sha256: string | null;
+  /** A detached signature is beside it, as `<file>.sig`. */
+  readonly isSigned: boolean;
+}
+
+/**
+ * What iPXE does with signatures: `supported` verifies them where iPXE has the commands (most builds, Debian's among them, do
+ * not); `required` boots nothing that is not verified.
+ */
+export const VERIFICATIONS = ['off', 'supported', 'required'] as const;
+export type Verification = (typeof VERIFICATIONS)[number];
+
 export interface InstallerBoot {
   /** How the machine reaches this server. */
   readonly baseUrl: string;
@@ -25,14 +41,16 @@ export interface InstallerBoot {
   readonly overwrite: string;
   /** The kernel's name for the serial port. */
   readonly console: string;
+  readonly verify: Verification;
   readonly token: string;
   /** Files are requested with it, so that each fetch can be attributed to its boot. */
   readonly traceId: string;
 }
 
-export function installerScript(boot: InstallerBoot): string {
+export function installerScript(boot: InstallerBoot, { kernel, initrd }: BootFiles): string {
   const { baseUrl, mac, machineId, profile, image, traceId } = boot;
-  const file = (path: string) => (path.includes('://') ? path : `${baseUrl}/boot/${path}?boot=${traceId}`);
+  const file = ({ path }: BootFile) =>
+    path.includes('://') ? path : `${baseUrl}/boot/${path}?boot=${traceId}`;
   const cmdline = fillCmdline(profile.cmdline, {
     server_url: baseUrl,
     machine_id: machineId,
@@ -48,14 +66,20 @@ export function installerScript(boot: InstallerBoot): string {
     overwrite: boot.overwrite,
   });
   const words = [cmdline, ...(boot.purpose === 'install' ? furtherWords(profile) : [])].join(' ');
+  const trust = trustLines(boot, [kernel, initrd]);
   return script([
+    ...[kernel, initrd].flatMap(({ path, sha256 }) =>
+      sha256 === null ? [] : [`# sha256 ${sha256} ${path}`],
+    ),
     `echo Ingot: ${boot.purpose === 'erase' ? 'erasing' : 'installing'} machine ${machineId} (${profile.name})`,
     'set tries:int32 0',
+    ...trust.before,
     ':load',
     'imgfree',
     // UEFI finds the initial ramdisk only by this name.
-    `kernel ${file(profile.kernel)} initrd=initrd ${words} || goto failed`,
-    `initrd --name initrd ${file(profile.initrd)} || goto failed`,
+    `kernel ${trust.name}${file(kernel)} initrd=initrd ${words} || goto failed`,
+    `initrd --name initrd ${file(initrd)} || goto failed`,
+    ...trust.verify,
     'boot || goto failed',
     ':failed',
     'inc tries',
@@ -65,11 +89,50 @@ export function installerScript(boot: InstallerBoot): string {
     'goto load',
     ':give_up',
     'imgfree',
+    ...trust.after,
     // The answer is the script for the disk; if none comes, the lines below do the same.
     `chain ${baseUrl}/api/v1/boot?mac=${mac.replaceAll(':', '-')}&failed=${traceId} ||`,
     'echo Ingot: the installer could not be loaded; booting from disk',
     FROM_DISK,
   ]);
+}
+
+interface BootFiles {
+  readonly kernel: BootFile;
+  readonly initrd: BootFile;
+}
+
+interface TrustLines {
+  readonly before: readonly string[];
+  /** The option that names the kernel, for its verification. */
+  readonly name: string;
+  readonly verify: readonly string[];
+  readonly after: readonly string[];
+}
+
+const NO_TRUST: TrustLines = { before: [], name: '', verify: [], after: [] };
+
+/**
+ * `imgtrust` makes iPXE run only what was verified. Where it has no such command, `supported` goes on without. The script that
+ * boots the disk after a failure is not signed, so it needs no trust.
+ */
+function trustLines({ baseUrl, traceId, verify }: InstallerBoot, files: readonly BootFile[]): TrustLines {
+  if (verify === 'off' || (verify === 'supported' && !files.every(({ isSigned }) => isSigned)))
+    return NO_TRUST;
+  const signature = ({ path }: BootFile) =>
+    path.includes('://') ? `${path}.sig` : `${baseUrl}/boot/${path}.sig?boot=${traceId}`;
+  const lines = files.map(
+    (file, place) => `imgverify ${place === 0 ? 'kernel' : 'initrd'} ${signature(file)} || goto failed`,
+  );
+  const after = ['imgtrust --allow ||'];
+  if (verify === 'required')
+    return { before: ['imgtrust || goto give_up'], name: '--name kernel ', verify: lines, after };
+  return {
+    before: ['set trust no', 'imgtrust && set trust yes ||'],
+    name: '--name kernel ',
+    verify: [`iseq \${trust} yes || goto start`, ...lines, ':start'],
+    after,
+  };
 }
 
 function imageUrl(baseUrl: string, { url, name }: ServedImage): string {

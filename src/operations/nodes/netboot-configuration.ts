@@ -6,6 +6,7 @@ import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
 import type { ApprovalRule } from '../../domain/install/approval-rule.ts';
 import type { InstallProfile } from '../../domain/install/install-profile.ts';
+import { VERIFICATIONS } from './boot-script.ts';
 import { readInstallProfile } from './install-profile-input.ts';
 import { PROFILE_NAME } from './node-input.ts';
 
@@ -112,6 +113,8 @@ export const netbootConfiguration = z.strictObject({
   boot_window_seconds: z.int().min(1).max(31_536_000).default(3_600),
   /** The networks that machines boot from, where they are known; others get no installer. */
   boot_networks: z.array(bootNetwork).default([]),
+  /** Whether iPXE verifies the signatures of kernel and initramfs. */
+  verify_boot_files: z.enum(VERIFICATIONS).default('supported'),
   discovery: discovery.default({ isOn: true, networks: null }),
   /** Installers that know no boot token: accepted until a boot of the installation was given one. */
   tokenless_reports: z.enum(['accept', 'refuse']).default('accept'),

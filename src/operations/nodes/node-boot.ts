@@ -5,6 +5,8 @@
  * without a report boots from disk for a while, too.
  */
 
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { isTrue } from '../../domain/condition/condition.ts';
 import { type InstallerArch, installerArchOf, SERIAL_CONSOLES } from '../../domain/install/architecture.ts';
 import { admitBoot, type BootClaim, type EarlierBoot } from '../../domain/install/boot-admission.ts';
@@ -20,9 +22,17 @@ import {
   newBootToken,
   newTraceId,
 } from '../../store/nodes/boot-tokens.ts';
+import type { FileDigests } from '../../store/nodes/file-digests.ts';
 import { recentNotes, wasNoted } from '../../store/nodes/node-lists.ts';
 import { isOperationWanted, type LockedNode, type NodeChange } from '../../store/nodes/nodes.ts';
-import { diskScript, installerScript, whichHardwareScript } from './boot-script.ts';
+import {
+  type BootFile,
+  diskScript,
+  type InstallerBoot,
+  installerScript,
+  type Verification,
+  whichHardwareScript,
+} from './boot-script.ts';
 import { nodeThatBoots } from './discovery.ts';
 import { readErasePlan, readInstallPlan, type ServedImage } from './install-plan.ts';
 import { type NodeCause, traceEvent } from './node-changes.ts';
@@ -37,6 +47,10 @@ export interface BootDependencies extends ReportDependencies {
   readonly liveSeconds: number;
   /** Why machines may not fetch an image from this host; null: they may. */
   readonly imageHostProblem: (host: string) => string | null;
+  /** Whether iPXE verifies boot files that have signatures. */
+  readonly verify: Verification;
+  /** The digests of boot files. */
+  readonly digests: FileDigests;
 }
 
 export interface BootRequest extends BootClaim {
@@ -77,6 +91,7 @@ export async function bootScript(dependencies: BootDependencies, request: BootRe
   }
   const { id } = found;
   let answer: BootAnswer | null = null;
+  let installer: InstallerBoot | null = null;
   await changeAndLog(dependencies, id, async (locked, session) => {
     const plan = await bootPlan(dependencies, session, locked, request);
     const isAdmitted = 'purpose' in plan;
@@ -96,12 +111,29 @@ export async function bootScript(dependencies: BootDependencies, request: BootRe
       answer = { script, served: 'disk', reason, machineId: id, bootNo: null };
       return { ...(await noted(dependencies, session, seen, plan, address)), wakes: migrationOf(node) };
     }
-    const served = await issueBoot(dependencies, session, node, plan, request);
-    answer = served.answer;
-    return { ...seen, node: served.node, events: [], wakes: node.order.operationId };
+    const issued = await issueBoot(dependencies, session, node, plan, request);
+    ({ answer, installer } = issued);
+    return { ...seen, node: issued.node, events: [], wakes: node.order.operationId };
   });
   if (answer === null) throw new Error('a boot was answered with nothing');
-  return answer;
+  // Files are hashed when the transaction is over: that may take a while.
+  return installer === null ? answer : withInstaller(dependencies, answer, installer);
+}
+
+async function withInstaller(
+  { bootDir, digests }: BootDependencies,
+  answer: BootAnswer,
+  installer: InstallerBoot,
+): Promise<BootAnswer> {
+  const { kernel, initrd } = installer.profile;
+  const fileOf = async (path: string): Promise<BootFile> => {
+    if (path.includes('://')) return { path, sha256: null, isSigned: false };
+    const file = join(bootDir, path);
+    const isSigned = statSync(`${file}.sig`, { throwIfNoEntry: false })?.isFile() === true;
+    return { path, sha256: await digests.of(file), isSigned };
+  };
+  const files = { kernel: await fileOf(kernel), initrd: await fileOf(initrd) };
+  return { ...answer, script: installerScript(installer, files) };
 }
 
 /** The script that boots the installer, with a token for this boot alone. */
@@ -111,7 +143,7 @@ async function issueBoot(
   node: Node,
   plan: BootPlan,
   request: BootRequest,
-): Promise<{ readonly node: Node; readonly answer: BootAnswer }> {
+): Promise<{ readonly node: Node; readonly answer: BootAnswer; readonly installer: InstallerBoot }> {
   const { machineId } = node;
   const [token, traceId, bootNo] = [newBootToken(), newTraceId(), node.bootsIssued + 1];
   await insertBootToken(session, {
@@ -127,20 +159,22 @@ async function issueBoot(
     issuedAt: dependencies.now(),
     ttlSeconds: dependencies.bootTokenSeconds,
   });
-  const script = installerScript({
+  const installer = {
     ...request,
     ...plan,
     machineId,
     hostname: node.facts.hostname,
     overwrite: node.order.overwrite,
     console: SERIAL_CONSOLES[archOf(request, node)],
+    verify: dependencies.verify,
     token,
     traceId,
-  });
+  };
   const served = plan.purpose === 'erase' ? 'eraser' : 'installer';
   return {
     node: { ...node, bootsIssued: bootNo },
-    answer: { script, served, reason: '', machineId, bootNo },
+    answer: { script: '', served, reason: '', machineId, bootNo },
+    installer,
   };
 }
 

@@ -9,6 +9,7 @@ import { filterPredicate } from '../../domain/filter/predicate.ts';
 import { KeyedRate } from '../../domain/limit/keyed-rate.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
+import { FileDigests } from '../../store/nodes/file-digests.ts';
 import { perMinute } from '../../surfaces/limits/limits-configuration.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
 import type { Configuration } from '../settings/configuration.ts';
@@ -42,6 +43,8 @@ export function createNodeDependencies(
     bootTokenSeconds: netboot.boot_token_seconds,
     bootWindowSeconds: netboot.boot_window_seconds,
     liveSeconds: netboot.stalled_after_seconds,
+    verify: netboot.verify_boot_files,
+    digests: new FileDigests(),
     isInNetwork: networkRule(netboot.boot_networks),
     acceptsTokenless: netboot.tokenless_reports === 'accept',
     imageHostProblem: (host) => addressProblem(hooks, host),

@@ -45,6 +45,19 @@ describe('the configuration', () => {
 });
 
 describe('rules that approve nodes', () => {
+  it('discovery is on, off, or for some networks', () => {
+    const discovery = (text: string) => read(`netboot: { discovery: ${text} }\n`).netboot.discovery;
+    expect(readConfiguration(null).netboot.discovery).toEqual({ isOn: true, networks: null });
+    expect(discovery('on')).toEqual({ isOn: true, networks: null });
+    expect(discovery('off')).toEqual({ isOn: false, networks: null });
+    expect(discovery('false')).toEqual({ isOn: false, networks: null });
+    expect(discovery('{ networks: [192.0.2.0/24, "2001:db8::/32"] }')).toEqual({
+      isOn: true,
+      networks: ['192.0.2.0/24', '2001:db8::/32'],
+    });
+    expect(discovery('{ mode: off }')).toEqual({ isOn: false, networks: null });
+  });
+
   it('have their addresses in one form, and say nothing of what they leave out', () => {
     const { netboot } = read(
       'netboot: { approve: [{ name: racks, mac_prefixes: [D8-9E-F3, "52:54"], workflow: ubuntu }, { name: a, vendors: [HPE] }] }\n',
@@ -79,6 +92,8 @@ describe('a wrong configuration is one line that names the setting, the file and
       'netboot: { approve: [{ name: a, mac_prefixes: ["5"] }] }\n',
       /: netboot\.approve\.0\.mac_prefixes\.0: must be one to six pairs/,
     ],
+    ['a network that is none', 'netboot: { discovery: { networks: [lab] } }\n', /: netboot\.discovery/],
+    ['a discovery that is neither', 'netboot: { discovery: maybe }\n', /: netboot\.discovery/],
     ['a rule without a name', 'netboot: { approve: [{ vendors: [x] }] }\n', /: netboot\.approve\.0\.name: /],
     [
       'a rule with a field that there is not',

@@ -3,13 +3,11 @@
  * reads it stays whole for that machine. Uploads come in pieces: a single long request could hold a connection for
  * any time, and pieces can be resumed.
  */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { Fault } from '../../domain/error/fault.ts';
 import { lockFile } from '../embedded/data-dir-lock.ts';
+import { FileDigests, hashFile } from './file-digests.ts';
 
 export interface Piece {
   readonly sha256: string;
@@ -22,6 +20,7 @@ export class ImageFiles {
   readonly root: string;
   /** Uploads that a request of this process is writing; a lock file tells other workers. */
   readonly #busy = new Set<string>();
+  readonly #digests = new FileDigests();
 
   constructor(dataDir: string) {
     this.root = join(dataDir, 'images');
@@ -29,7 +28,10 @@ export class ImageFiles {
 
   /** How many bytes of an upload are stored. */
   async uploaded(sha256: string): Promise<number> {
-    return (await sizeOf(join(this.root, sha256))) ?? (await sizeOf(this.#part(sha256))) ?? 0;
+    const whole = join(this.root, sha256);
+    // A file that was changed is uploaded again from its start.
+    if ((await this.#digests.of(whole)) === sha256) return (await sizeOf(whole)) ?? 0;
+    return (await sizeOf(this.#part(sha256))) ?? 0;
   }
 
   /** True: this was the last piece, and the file matches its digest. */
@@ -49,6 +51,16 @@ export class ImageFiles {
     } finally {
       this.#busy.delete(sha256);
     }
+  }
+
+  /** Refuses a file that is not the image any more. It is read again only when it was changed since the last time. */
+  async checkUnchanged(sha256: string): Promise<void> {
+    const found = await this.#digests.of(join(this.root, sha256));
+    if (found === null || found === sha256) return;
+    throw new Fault('IMAGE_CHANGED', {
+      message: `the file of the image was changed: its digest is ${found}, not ${sha256}; upload the image again`,
+      metadata: { expected: sha256, found },
+    });
   }
 
   /** The first bytes of a complete image. */
@@ -71,7 +83,8 @@ export class ImageFiles {
   }
 
   async #append({ sha256, start, totalBytes, bytes }: Piece): Promise<boolean> {
-    if ((await sizeOf(join(this.root, sha256))) === totalBytes) return true;
+    const whole = join(this.root, sha256);
+    if ((await sizeOf(whole)) === totalBytes && (await this.#digests.of(whole)) === sha256) return true;
     const part = this.#part(sha256);
     const there = (await sizeOf(part)) ?? 0;
     if (start > there) {
@@ -89,7 +102,7 @@ export class ImageFiles {
     } finally {
       await file.close();
     }
-    const found = await digestOf(part);
+    const found = await hashFile(part);
     if (found !== sha256) {
       await rm(part, { force: true });
       throw new Fault('DIGEST_MISMATCH', {
@@ -97,7 +110,7 @@ export class ImageFiles {
         metadata: { expected: sha256, found },
       });
     }
-    await rename(part, join(this.root, sha256));
+    await rename(part, whole);
     return true;
   }
 }
@@ -115,10 +128,4 @@ async function sizeOf(file: string): Promise<number | null> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-}
-
-async function digestOf(file: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(file), hash);
-  return hash.digest('hex');
 }

@@ -12,6 +12,7 @@ import { type BootDependencies, bootScript } from '../../operations/nodes/node-b
 import type { BootFetchLog, FetchKind, NewBootFetch } from '../../store/nodes/boot-fetches.ts';
 import { BOOT_ROUTES } from './api/netboot-api.ts';
 import { clientAddress } from './client-address.ts';
+import { refuseBrowsers } from './machines-only.ts';
 import type { RestDependencies } from './rest-errors.ts';
 import { isSent, sendFile } from './send-file.ts';
 import { serveRoutes } from './serve-routes.ts';
@@ -61,6 +62,7 @@ interface BootCall {
 
 async function answerScript(dependencies: BootRouteDependencies, call: BootCall): Promise<FastifyReply> {
   const { request } = call;
+  refuseBrowsers(request);
   const baseUrl = baseUrlOf(dependencies, request);
   const given = textIn(request, 'mac');
   if (given === '') return askForMac(dependencies, call, baseUrl);
@@ -113,7 +115,7 @@ function sendScript(
 }
 
 async function sendBootFile(
-  { fetches }: BootRouteDependencies,
+  { fetches, nodes }: BootRouteDependencies,
   { request, reply }: BootCall,
   file: { readonly root: string; readonly path: string },
   kind: FetchKind,
@@ -125,7 +127,9 @@ async function sendBootFile(
     served: file.path,
     traceId: TRACE_ID.test(traceId) ? traceId : '',
   };
-  const answer = await sendFile(request, reply, file, (sent) => fetches.record({ ...what, ...sent }));
+  const answer = await sendFile(request, reply, { ...file, sha256: nodes.digests }, (sent) =>
+    fetches.record({ ...what, ...sent }),
+  );
   if (reply.statusCode === 404) fetches.record({ ...what, reason: 'there is no such file' });
   return answer;
 }
@@ -133,6 +137,7 @@ async function sendBootFile(
 /** By the names that workflows give such files. */
 function kindOf(path: string): FetchKind {
   const name = basename(path);
+  if (name.endsWith('.sig')) return 'file';
   if (/^(vmlinuz|linux|bzImage|Image|kernel)/i.test(name)) return 'kernel';
   return /^(initrd|initramfs)/i.test(name) ? 'initrd' : 'file';
 }

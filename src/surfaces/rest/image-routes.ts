@@ -87,7 +87,8 @@ async function sendContent(
   const boot = await bootOf(nodes.database, request);
   if (boot?.image !== name) await callerWith(dependencies, request, 'viewer');
   const image = await knownImage(dependencies, name);
-  const file = { root: files.root, path: image.sha256 };
+  await files.checkUnchanged(image.sha256);
+  const file = { root: files.root, path: image.sha256, sha256: image.sha256 };
   if (boot?.image !== name) return sendFile(request, reply, file);
   const { machineId, bootNo } = boot;
   const fetch = { ...fetchOf(request), machineId, bootNo, kind: 'image', served: name } as const;

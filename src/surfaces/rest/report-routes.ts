@@ -10,6 +10,7 @@ import { tooManyValues } from '../limits/json-values.ts';
 import { unstorablePath } from '../storable.ts';
 import { REPORT_ROUTES } from './api/netboot-api.ts';
 import { clientAddress } from './client-address.ts';
+import { refuseBrowsers } from './machines-only.ts';
 import type { NodeRouteDependencies } from './node-routes.ts';
 import { answerFaults, bearerOf } from './rest-errors.ts';
 import { serveRoutes } from './serve-routes.ts';
@@ -28,6 +29,7 @@ export async function reportRoutes(app: FastifyInstance, dependencies: NodeRoute
   });
   serveRoutes(app, REPORT_ROUTES, dependencies, {
     report: async ({ request }) => {
+      refuseBrowsers(request);
       checkIdentity(request.body);
       const report = readReport(request.body);
       const { node, ignored, adjusted } = await reportNode(dependencies.nodes, report, {

@@ -46,6 +46,12 @@ export const NODE_REASONS = {
     cause: 'more unknown machines of one network (/24, or /64 of IPv6) came in a minute than limits allows',
     fix: 'try again after the seconds in retry-after, or raise limits.new_machines_per_minute in the configuration',
   },
+  BROWSER_REQUEST: {
+    kind: 'permission_denied',
+    message: 'this address is for machines that boot, not for browsers',
+    cause: 'a browser sent the request, perhaps because a page of another site made it do so',
+    fix: 'use curl to see what a machine would boot',
+  },
   DISCOVERY_OFF: {
     kind: 'permission_denied',
     message: 'no machine of this network is taken in: it is unknown, and discovery is off for it',
@@ -71,6 +77,14 @@ export const NODE_REASONS = {
     message: "the file can't be an image: <why>; nothing was kept",
     cause: 'the file is neither a raw disk image nor a qcow2 without a backing file',
     fix: 'convert it with qemu-img, and upload it again',
+  },
+  IMAGE_CHANGED: {
+    kind: 'failed_precondition',
+    message:
+      'the file of the image was changed: its digest is <found>, not <expected>; upload the image again',
+    cause: 'the file in the data directory is not the one that was uploaded',
+    fix: 'find out what changed it, and upload the image again',
+    commands: ['{ingot} image add <name> <file>'],
   },
   UPLOAD_GAP: {
     kind: 'aborted',

@@ -73,6 +73,7 @@ export const REPORT_ROUTES = {
       'TOO_MANY_DISCOVERED',
       'DISCOVERY_TOO_FAST',
       'DISCOVERY_OFF',
+      'BROWSER_REQUEST',
     ],
   },
 } as const satisfies RouteTable;
@@ -93,7 +94,7 @@ export const BOOT_ROUTES = {
       failed: text('The boot whose files could not be loaded.'),
     },
     answers: { 200: SCRIPT },
-    refusals: ['INVALID_FIELD'],
+    refusals: ['INVALID_FIELD', 'BROWSER_REQUEST'],
   },
   autoexec: {
     method: 'GET',
@@ -247,7 +248,7 @@ export const IMAGE_ROUTES = {
     summary: 'Download an image, also in ranges',
     params: IMAGE_NAME,
     answers: FILE,
-    refusals: ['IMAGE_NOT_FOUND'],
+    refusals: ['IMAGE_NOT_FOUND', 'IMAGE_CHANGED'],
   },
 } as const satisfies RouteTable;
 
