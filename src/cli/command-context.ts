@@ -2,9 +2,10 @@ import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { type Api, connect } from './connection/api.ts';
-import { findToken } from './connection/find-token.ts';
+import { type ClientTls, type ClientTlsOptions, readClientTls } from './connection/client-tls.ts';
+import { type FoundToken, findToken } from './connection/find-token.ts';
 import { createRest, type Rest, restUrl } from './connection/rest-client.ts';
-import { serverAddress } from './connection/server-address.ts';
+import { type ServerAddress, serverAddress } from './connection/server-address.ts';
 import { type ErrorReport, reportOf } from './errors/error-report.ts';
 import { EXIT_CODES, type Exit } from './errors/exit-code.ts';
 import type { OperationSource } from './operations/operation-source.ts';
@@ -43,7 +44,7 @@ export interface RestInput<O> {
   readonly rest: Rest;
 }
 
-interface ConnectionOptions {
+interface ConnectionOptions extends ClientTlsOptions {
   readonly httpUrl?: string;
   readonly server?: string;
   readonly tokenFile?: string;
@@ -103,19 +104,24 @@ export class CommandContext {
     return async (...parameters) => {
       const command = parameters.at(-1) as Command;
       const options = command.optsWithGlobals<O & ConnectionOptions>();
-      const server = serverAddress(options.server, this.env);
-      const token = findToken({ tokenFile: options.tokenFile, env: this.env, cwd: this.#cwd, server });
-      const rest = createRest(restUrl(options.httpUrl, this.env, server), token);
+      const tls = readClientTls(options, this.env, this.#cwd);
+      const server = serverAddress(options.server, this.env, tls);
+      const token = this.#token(options, server, tls);
+      const rest = createRest(restUrl(options.httpUrl, this.env, server), token, tls);
       const exit = await run({ args: command.args, options, rest });
       this.exitCode = EXIT_CODES[exit].code;
     };
   }
 
-  #connect({ server, tokenFile }: ConnectionOptions): Api {
-    const address = serverAddress(server, this.env);
-    const token = findToken({ tokenFile, env: this.env, cwd: this.#cwd, server: address });
-    this.#api = connect(address, token);
+  #connect(options: ConnectionOptions): Api {
+    const tls = readClientTls(options, this.env, this.#cwd);
+    const server = serverAddress(options.server, this.env, tls);
+    this.#api = connect(server, this.#token(options, server, tls), tls);
     return this.#api;
+  }
+
+  #token({ tokenFile }: ConnectionOptions, server: ServerAddress, { pair }: ClientTls): FoundToken {
+    return findToken({ tokenFile, env: this.env, cwd: this.#cwd, server, certificate: pair });
   }
 
   report(error: unknown): ErrorReport {

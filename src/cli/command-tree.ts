@@ -69,6 +69,9 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
     .option('--server <host:port>', 'the server (or INGOT_SERVER; default 127.0.0.1:50051)')
     .option('--http-url <url>', 'its HTTP port (or INGOT_HTTP_URL; default http://<host of the server>:8080)')
     .option('--token-file <path>', 'a file that holds the token (or INGOT_TOKEN)')
+    .option('--ca-file <path>', 'the authorities to trust, for a server with TLS (or INGOT_CA_FILE)')
+    .option('--cert-file <path>', 'the certificate of this client (or INGOT_CERT_FILE)')
+    .option('--key-file <path>', 'its private key (or INGOT_KEY_FILE)')
     .addHelpText('after', () => helpAfter());
 
   root.commandsGroup('The fleet:');
@@ -186,9 +189,12 @@ const collect = (value: string, before: readonly string[] = []): string[] => [..
 
 /** The variables that the client reads. */
 export const ENVIRONMENT = {
-  INGOT_SERVER: 'the server, host:port (grpcs://host:port for TLS)',
+  INGOT_SERVER: 'the server, host:port (grpcs://host:port for TLS, which INGOT_CA_FILE implies)',
   INGOT_HTTP_URL: 'its HTTP port, for nodes, images and workflows',
   INGOT_TOKEN: 'the token; without it, admin.token in the data directory of a server on this machine',
+  INGOT_CA_FILE: "the authorities to trust instead of the system's, for a server with TLS",
+  INGOT_CERT_FILE: 'the certificate of this client',
+  INGOT_KEY_FILE: 'its private key',
   INGOT_DATA_DIR: 'that data directory (default: .ingot here or in a folder above)',
   NO_COLOR: 'no colours',
 } as const satisfies Record<string, string>;

@@ -1,4 +1,4 @@
-import { Client as Channel, credentials } from '@grpc/grpc-js';
+import { Client as Channel } from '@grpc/grpc-js';
 import { AdminService } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { FleetService } from '../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { MachineService as V1MachineService } from '../../gen/baremetal/v1/machine_service_pb.ts';
@@ -6,6 +6,7 @@ import { PlanService } from '../../gen/baremetal/v1/plan_service_pb.ts';
 import { RunService } from '../../gen/baremetal/v1/run_service_pb.ts';
 import { MachineService } from '../../gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../gen/baremetal/v2/operation_service_pb.ts';
+import { type ClientTls, channelSecurity } from './client-tls.ts';
 import type { FoundToken } from './find-token.ts';
 import { type Client, createClient } from './grpc-client.ts';
 import { addressText, type ServerAddress } from './server-address.ts';
@@ -35,10 +36,14 @@ const CHANNEL_OPTIONS = {
   'grpc.max_reconnect_backoff_ms': 2_000,
 };
 
-export function connect(server: ServerAddress, { token, origin }: FoundToken): Api {
+export function connect(
+  server: ServerAddress,
+  { token, origin }: FoundToken,
+  tls: ClientTls = { ca: null, pair: null },
+): Api {
   const address = addressText(server);
-  const security = server.tls ? credentials.createSsl() : credentials.createInsecure();
-  const channel = new Channel(address, security, CHANNEL_OPTIONS);
+  const { security, options } = channelSecurity(server, tls);
+  const channel = new Channel(address, security, { ...CHANNEL_OPTIONS, ...options });
   const settings = { channel, token };
   return {
     address,

@@ -8,6 +8,7 @@ import {
   RequestInfoSchema,
 } from '../../gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
+import { tlsProblem } from './tls-problem.ts';
 
 export interface CallErrorDetail {
   readonly code: status;
@@ -43,6 +44,8 @@ export function callErrorFrom(error: ServiceError): CallError {
     metadata: {} as Record<string, string>,
     violations: [] as { subject: string; description: string }[],
   };
+  const problem = error.code === status.UNAVAILABLE ? tlsProblem(detail.message) : null;
+  if (problem !== null) return new CallError({ ...detail, reason: 'TLS_FAILED', message: problem });
   const [encoded] = error.metadata?.get('grpc-status-details-bin') ?? [];
   if (!(encoded instanceof Buffer)) return new CallError(detail);
   try {
@@ -80,7 +83,7 @@ function readStatus(
 
 /** No response, but the same call may succeed later: the server is down, or closed the connection. */
 export function isConnectionLost(error: unknown): boolean {
-  if (!(error instanceof CallError)) return false;
+  if (!(error instanceof CallError) || error.reason === 'TLS_FAILED') return false;
   if (error.code === status.UNAVAILABLE || error.reason === 'WATCH_TOO_SLOW') return true;
   // The errors of open streams when a server is killed or shuts down.
   const isReset =

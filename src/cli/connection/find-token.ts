@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { packageRoot } from '../../package-root.ts';
 import { UsageError } from '../errors/usage-error.ts';
+import type { ClientTls } from './client-tls.ts';
 import { isThisMachine, type ServerAddress } from './server-address.ts';
 
 const DEFAULT_DATA_DIR = '.ingot';
@@ -12,6 +13,8 @@ export interface TokenSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly server: ServerAddress;
+  /** The certificate of this client. */
+  readonly certificate?: ClientTls['pair'];
 }
 
 export interface FoundToken {
@@ -24,11 +27,13 @@ export interface FoundToken {
  * The token of the flag or the variable, otherwise the one that a server on this machine wrote. A token that was only found
  * on this disk is never sent to another host.
  */
-export function findToken({ tokenFile, env, cwd, server }: TokenSources): FoundToken {
+export function findToken({ tokenFile, env, cwd, server, certificate }: TokenSources): FoundToken {
   if (tokenFile !== undefined)
     return { token: readNamed(resolve(cwd, tokenFile)), origin: `--token-file ${tokenFile}` };
   if (env.INGOT_TOKEN)
     return { token: checked(env.INGOT_TOKEN.trim(), 'INGOT_TOKEN'), origin: 'INGOT_TOKEN' };
+  // A token decides before a certificate, so one that was merely found would take its place.
+  if (certificate) return { token: undefined, origin: 'nowhere: the certificate of this client is used' };
   if (!isThisMachine(server))
     return { token: undefined, origin: 'nowhere: a token on this disk is not sent to another machine' };
   const unreadable: string[] = [];

@@ -2,11 +2,13 @@
 import { status } from '@grpc/grpc-js';
 import { UsageError } from '../errors/usage-error.ts';
 import { CallError } from './call-error.ts';
+import type { ClientTls } from './client-tls.ts';
 import type { FoundToken } from './find-token.ts';
+import { createHttpSender, type HttpRequest } from './http-sender.ts';
 import type { ServerAddress } from './server-address.ts';
+import { tlsProblem } from './tls-problem.ts';
 
 const HTTP_PORT = 8080;
-const LIMIT_MS = 60_000;
 
 export interface Rest {
   readonly baseUrl: string;
@@ -32,26 +34,20 @@ export function restUrl(
   return given.replace(/\/+$/, '');
 }
 
-export function createRest(baseUrl: string, { token }: FoundToken): Rest {
-  const send = async (path: string, init: RequestInit): Promise<unknown> => {
-    const headers = { ...init.headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
-    const answer = await fetch(`${baseUrl}/api/v1${path}`, {
-      ...init,
-      headers,
-      redirect: 'error',
-      signal: AbortSignal.timeout(LIMIT_MS),
-    }).catch((error: Error) => {
-      const { cause } = error as { cause?: NodeJS.ErrnoException };
-      throw new CallError({
-        code: status.UNAVAILABLE,
-        reason: 'HTTP_UNAVAILABLE',
-        message: `no server answers at ${baseUrl} (${cause?.code ?? error.message})`,
-        metadata: {},
-        violations: [],
-      });
-    });
-    const body: unknown = await answer.json().catch(() => ({}));
-    if (answer.ok) return body;
+export function createRest(baseUrl: string, { token }: FoundToken, tls: ClientTls): Rest {
+  const sendHttp = createHttpSender(tls);
+  const send = async (path: string, request: HttpRequest): Promise<unknown> => {
+    const headers = {
+      ...request.headers,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    };
+    const answer = await sendHttp(`${baseUrl}/api/v1${path}`, { ...request, headers }).catch(
+      (error: NodeJS.ErrnoException) => {
+        throw noAnswer(baseUrl, error);
+      },
+    );
+    const body = parsed(answer.body);
+    if (answer.status >= 200 && answer.status < 300) return body;
     throw errorOf(answer.status, body as ErrorBody);
   };
   return {
@@ -60,7 +56,7 @@ export function createRest(baseUrl: string, { token }: FoundToken): Rest {
       (await send(path, {
         method,
         ...(body === undefined
-          ? {}
+          ? { headers: {} }
           : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
       })) as T,
     putBytes: async <T>(path: string, bytes: Uint8Array<ArrayBuffer>, range: string) =>
@@ -70,6 +66,31 @@ export function createRest(baseUrl: string, { token }: FoundToken): Rest {
         body: bytes,
       })) as T,
   };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Of a proxy, for example; the status says enough.
+    return {};
+  }
+}
+
+function noAnswer(baseUrl: string, error: NodeJS.ErrnoException): CallError {
+  const problem = tlsProblem(`${error.code ?? ''} ${error.message}`);
+  const isCut = error.code === 'ECONNRESET' && baseUrl.startsWith('http:');
+  const cause = `${error.code ?? error.message}${isCut ? '; if the server has TLS, its URL starts with https://' : ''}`;
+  return new CallError({
+    code: status.UNAVAILABLE,
+    reason: problem === null ? 'HTTP_UNAVAILABLE' : 'TLS_FAILED',
+    message:
+      problem === null
+        ? `no server answers at ${baseUrl} (${cause})`
+        : `the server at ${baseUrl} can't be used: ${problem}`,
+    metadata: {},
+    violations: [],
+  });
 }
 
 interface ErrorBody {

@@ -53,6 +53,9 @@ function messageOf(error: CallError, { address }: ReportContext): string {
   if (error.reason === 'WRONG_PHASE' && phase !== undefined && id !== undefined && isPhaseGated(type)) {
     return `${id} is ${phase}; ${type} needs ${PHASE_GATED_TYPES[type].phases.join(' or ')}`;
   }
+  if (error.reason === 'TLS_FAILED' && address !== undefined) {
+    return `the server at ${address} can't be used: ${error.message}`;
+  }
   if (error.code === status.UNAVAILABLE && error.reason === 'UNAVAILABLE') {
     return `no server answers at ${address ?? 'the given address'} (${error.message})`;
   }

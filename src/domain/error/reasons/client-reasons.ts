@@ -16,4 +16,15 @@ export const CLIENT_REASONS = {
     fix: 'start the server, or name its URL',
     commands: ['npm start', 'or set INGOT_HTTP_URL=http://host:port'],
   },
+  TLS_FAILED: {
+    kind: 'unavailable',
+    message: "the server at <address> can't be used: <what is wrong with the connection>",
+    cause:
+      'the certificate of the server is not trusted, has expired or is for other names, or the server has no TLS',
+    fix: 'name the CA of the server; use the name that its certificate has; for a server without TLS, use grpc:// and http://',
+    commands: [
+      'set INGOT_CA_FILE=<the CA of the server> (or --ca-file)',
+      'for a server without TLS: INGOT_SERVER=grpc://host:port, and no INGOT_CA_FILE',
+    ],
+  },
 } as const satisfies Record<string, ReasonRow>;
