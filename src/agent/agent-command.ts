@@ -9,6 +9,7 @@ import {
   type SettingInfo,
   type SettingSources,
 } from './agent-settings.ts';
+import { type AgentTls, openAgentTls } from './agent-tls.ts';
 import { AGENT_EXITS, type AgentExit } from './exit-codes.ts';
 import { createLoopPulse } from './loop-pulse.ts';
 import { startMachineFigures } from './machine-figures.ts';
@@ -102,7 +103,8 @@ async function reportingSettings(
 
 async function serve(environment: AgentEnvironment, sources: SettingSources): Promise<AgentExit> {
   const settings = readAgentSettings(sources);
-  const tokens = openTokenSource(sources);
+  const tls = openAgentTls(sources);
+  const tokens = openTokenSource(sources, tls);
   const log = createAgentLog({
     level: settings.logLevel,
     write: environment.writeErr,
@@ -114,17 +116,22 @@ async function serve(environment: AgentEnvironment, sources: SettingSources): Pr
   environment.signals.on('SIGINT', onSignal);
   environment.signals.on('SIGTERM', onSignal);
   try {
-    return await runUntilStopped(environment, settings, tokens, log, stop.signal);
+    return await runUntilStopped(environment, { settings, tls, tokens }, log, stop.signal);
   } finally {
     environment.signals.off('SIGINT', onSignal);
     environment.signals.off('SIGTERM', onSignal);
   }
 }
 
+interface Given {
+  readonly settings: AgentSettings;
+  readonly tls: AgentTls;
+  readonly tokens: TokenSource;
+}
+
 async function runUntilStopped(
   { version, env }: AgentEnvironment,
-  settings: AgentSettings,
-  tokens: TokenSource,
+  { settings, tls, tokens }: Given,
   log: AgentLog,
   stop: AbortSignal,
 ): Promise<AgentExit> {
@@ -142,6 +149,7 @@ async function runUntilStopped(
   const poster = createJsonPoster({
     server,
     token: tokens.current,
+    tls: tls.options,
     timeoutMs: settings.timeoutMs,
     userAgent: `ingot-agent/${version}`,
   });

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findAgentToken, readAgentSettings, readTokenFrom, type SettingSources } from './agent-settings.ts';
+import { readAgentSettings, type SettingSources } from './agent-settings.ts';
+import { openTokenSource } from './token-source.ts';
 
 const needed = { server: 'https://ingot.example.com/base', machineId: '1165a9b6', pool: 'gpu' };
 const sources = (options: SettingSources['options'], env: SettingSources['env'] = {}): SettingSources => ({
@@ -17,7 +18,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const readAgentToken = (sources: SettingSources) => readTokenFrom(findAgentToken(sources));
+const NO_TLS = { hasCertificate: false, options: () => ({}) };
+const readAgentToken = (sources: SettingSources) => openTokenSource(sources, NO_TLS).current();
 
 describe('the settings of the agent', () => {
   it('have defaults for all but server, machine and pool', () => {
@@ -97,6 +99,13 @@ describe('the token of the agent', () => {
     expect(readAgentToken(sources({ token: 'mine' }, { INGOT_MACHINE_TOKEN: 'other' }))).toBe('mine');
     expect(readAgentToken(sources({ tokenFile: 'token' }, { INGOT_MACHINE_TOKEN: 'other' }))).toBe('abc123');
     expect(readAgentToken(sources({}, { INGOT_MACHINE_TOKEN: 'other' }))).toBe('other');
+  });
+
+  it('is not needed with a certificate, and used where it is given', () => {
+    const tls = { ...NO_TLS, hasCertificate: true };
+    expect(openTokenSource(sources({}), tls)).toMatchObject({ kind: 'certificate' });
+    expect(openTokenSource(sources({}), tls).current()).toBeNull();
+    expect(openTokenSource(sources({ token: 'mine' }), tls).current()).toBe('mine');
   });
 
   it('is asked for by name, and never repeated', () => {

@@ -65,6 +65,24 @@ export const AGENT_SETTINGS = {
     description:
       'the token itself; every user of the machine can read it on a command line, so prefer the file or the variable',
   },
+  caFile: {
+    flag: '--ca-file',
+    variable: 'INGOT_CA_FILE',
+    value: 'path',
+    description: "the authorities to trust instead of the system's, for a server with https",
+  },
+  certFile: {
+    flag: '--cert-file',
+    variable: 'INGOT_CERT_FILE',
+    value: 'path',
+    description: 'the certificate of this machine, which may take the place of a token',
+  },
+  keyFile: {
+    flag: '--key-file',
+    variable: 'INGOT_KEY_FILE',
+    value: 'path',
+    description: 'the private key of that certificate',
+  },
   provider: {
     flag: '--provider',
     variable: 'INGOT_AGENT_PROVIDER',
@@ -137,8 +155,8 @@ export interface AgentTokenPlace {
   readonly from: string;
 }
 
-/** An option has precedence over the environment, whether it names the file or the token. */
-export function findAgentToken(sources: SettingSources): AgentTokenPlace {
+/** Null: none is given. An option has precedence over the environment, whether it names the file or the token. */
+export function findAgentToken(sources: SettingSources): AgentTokenPlace | null {
   const { token, tokenFile } = AGENT_SETTINGS;
   const inOptions = { ...sources, env: {} };
   const inEnvironment = { ...sources, options: {} };
@@ -150,9 +168,14 @@ export function findAgentToken(sources: SettingSources): AgentTokenPlace {
     const file = findSetting(place, 'tokenFile');
     if (file !== undefined) return { file: resolve(sources.cwd, file.text), text: '', from: file.from };
   }
-  throw new AgentSettingError(
+  return null;
+}
+
+export function missingToken(): AgentSettingError {
+  const { token, tokenFile, certFile } = AGENT_SETTINGS;
+  return new AgentSettingError(
     tokenFile.flag,
-    `is missing: a file with the token of this machine (or set ${tokenFile.variable} or ${token.variable})`,
+    `is missing: a file with the token of this machine (or set ${tokenFile.variable} or ${token.variable}, or use ${certFile.flag})`,
   );
 }
 

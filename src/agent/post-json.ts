@@ -5,6 +5,7 @@
  */
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -25,8 +26,10 @@ export interface JsonPoster {
 export interface JsonPosterOptions {
   /** Its path, if any, is the prefix of all request paths. */
   readonly server: URL;
-  /** Called for each request: the token may be replaced. */
-  readonly token: () => string;
+  /** Called for each request: the token may be replaced. Null: without one. */
+  readonly token: () => string | null;
+  /** Called for each request: another object makes a new connection. */
+  readonly tls?: () => SecureContextOptions;
   readonly timeoutMs: number;
   readonly userAgent: string;
 }
@@ -34,23 +37,23 @@ export interface JsonPosterOptions {
 /** Responses have a few hundred bytes. */
 const LONGEST_ANSWER = 64 * 1024;
 
-export function createJsonPoster({ server, token, timeoutMs, userAgent }: JsonPosterOptions): JsonPoster {
-  const secure = server.protocol === 'https:';
-  const request = secure ? requestHttps : requestHttp;
-  // The agent never has two requests at a time.
-  const connections = new (secure ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 1 });
+export function createJsonPoster(options: JsonPosterOptions): JsonPoster {
+  const { server, token, timeoutMs, userAgent } = options;
+  const request = server.protocol === 'https:' ? requestHttps : requestHttp;
+  const connections = connectionsTo(options);
   const base = `${server.origin}${server.pathname.replace(/\/+$/, '')}`;
 
   const attempt = (url: string, body: string, stop: AbortSignal): Promise<HttpAnswer | 'stale'> =>
     new Promise((resolve, reject) => {
+      const secret = token();
       const headers = {
-        Authorization: `Bearer ${token()}`,
+        ...(secret === null ? {} : { Authorization: `Bearer ${secret}` }),
         'Content-Type': 'application/json',
         'Content-Length': Buffer.byteLength(body),
         Accept: 'application/json',
         'User-Agent': userAgent,
       };
-      const sent = request(url, { method: 'POST', agent: connections, headers });
+      const sent = request(url, { method: 'POST', agent: connections.current(), headers });
       const settle = (act: () => void): void => {
         clearTimeout(timer);
         stop.removeEventListener('abort', onStop);
@@ -91,7 +94,29 @@ export function createJsonPoster({ server, token, timeoutMs, userAgent }: JsonPo
       }
       throw new NoAnswer('the server closed the connection');
     },
-    close: () => connections.destroy(),
+    close: () => connections.close(),
+  };
+}
+
+/** The agent never has two requests at a time, so one connection is enough; with another certificate it is a new one. */
+function connectionsTo({ server, tls }: JsonPosterOptions): { current(): HttpAgent; close(): void } {
+  const settings = { keepAlive: true, maxSockets: 1 };
+  if (server.protocol !== 'https:') {
+    const plain = new HttpAgent(settings);
+    return { current: () => plain, close: () => plain.destroy() };
+  }
+  let options = tls?.();
+  let secure = new HttpsAgent({ ...settings, ...options });
+  return {
+    current: () => {
+      const found = tls?.();
+      if (found === options) return secure;
+      secure.destroy();
+      options = found;
+      secure = new HttpsAgent({ ...settings, ...found });
+      return secure;
+    },
+    close: () => secure.destroy(),
   };
 }
 

@@ -145,8 +145,9 @@ function register(
   hardware: object,
   stop: AbortSignal,
 ): Promise<ServerAnswer> {
+  const token = dependencies.tokens.current();
   const body = {
-    token: dependencies.tokens.current(),
+    ...(token === null ? {} : { token }),
     machine_id: identity.machineId,
     hostname: identity.hostname,
     provider_name: identity.provider,

@@ -22,7 +22,6 @@ export interface SystemdUnitOptions {
 /** Much longer than any wait of the agent's loop. */
 const WATCHDOG_SECONDS = 300;
 const UNIT = 'ingot-agent.service';
-const CREDENTIAL = 'machine-token';
 const DEFAULT_TOKEN_FILE = '/etc/ingot/machine-token';
 /** Paths that the hardened service can't see. */
 const HIDDEN = /^\/(?:home|root|run\/user|tmp|var\/tmp)\//;
@@ -30,11 +29,15 @@ const HIDDEN = /^\/(?:home|root|run\/user|tmp|var\/tmp)\//;
 export function systemdUnit({ sources, command }: SystemdUnitOptions): string {
   // Only for its checks: the unit contains the settings that were set, without defaults.
   readAgentSettings(sources);
-  const tokenFile = tokenFileOf(sources);
-  const words = [...command.map(checkedWord), '"--token-file"', `"\${CREDENTIALS_DIRECTORY}/${CREDENTIAL}"`];
-  const hidden = command.filter((word) => HIDDEN.test(word));
+  const secrets = credentialsOf(sources);
+  const words = [
+    ...command.map(checkedWord),
+    ...secrets.flatMap(({ flag, name }) => [`"${flag}"`, `"\${CREDENTIALS_DIRECTORY}/${name}"`]),
+  ];
+  const seen = [...command, ...PUBLIC.flatMap((name) => findSetting(sources, name)?.text ?? [])];
+  const hidden = seen.filter((word) => HIDDEN.test(word));
   return `# The agent of Ingot on this machine. To install it:
-#   1. put the machine's token into ${tokenFile}: owner root, mode 0600
+#   1. put ${secrets.map(({ what, file }) => `${what} into ${file}`).join(', and ')}: owner root, mode 0600
 #   2. put this text into /etc/systemd/system/${UNIT}
 #   3. systemctl daemon-reload && systemctl enable --now ${UNIT}
 # Its log: journalctl -u ${UNIT}
@@ -64,7 +67,7 @@ TimeoutStartSec=infinity
 # The agent notifies it while its loop is alive, also while the server does not respond.
 WatchdogSec=${WATCHDOG_SECONDS}
 ExecStart=${words.join(' ')}
-LoadCredential=${CREDENTIAL}:${tokenFile.replaceAll('%', '%%')}
+${secrets.map(({ name, file }) => `LoadCredential=${name}:${file.replaceAll('%', '%%')}`).join('\n')}
 ${environment(sources).join('\n')}
 Restart=always
 RestartSec=10
@@ -103,7 +106,11 @@ WantedBy=multi-user.target
 `;
 }
 
+/** Files that every user may read; the key and the token are not among them. */
+const PUBLIC = ['caFile', 'certFile'] as const satisfies readonly AgentSettingName[];
+
 const REPEATED = [
+  ...PUBLIC,
   'server',
   'machineId',
   'pool',
@@ -139,17 +146,40 @@ function checkedWord(word: string): string {
   return quoted(word, 'install');
 }
 
-/** Only paths that need no quotes: not every systemd accepts quotes here. */
-function tokenFileOf(sources: SettingSources): string {
+interface UnitCredential {
+  readonly what: string;
+  readonly flag: string;
+  readonly name: string;
+  readonly file: string;
+}
+
+/** The key of the certificate, and the token; a certificate may be used without a token. */
+function credentialsOf(sources: SettingSources): UnitCredential[] {
+  const key = findSetting(sources, 'keyFile');
+  const token = tokenFileOf(sources, key === undefined ? DEFAULT_TOKEN_FILE : null);
+  const { keyFile, tokenFile } = AGENT_SETTINGS;
+  return [
+    ...(token === null
+      ? []
+      : [{ what: "the machine's token", flag: tokenFile.flag, name: 'machine-token', file: token }]),
+    ...(key === undefined
+      ? []
+      : [{ what: "the certificate's key", flag: keyFile.flag, name: 'machine-key', file: unitPath(key) }]),
+  ];
+}
+
+function tokenFileOf(sources: SettingSources, fallback: string | null): string | null {
   if (typeof sources.options.token === 'string')
     throw new AgentSettingError(
       AGENT_SETTINGS.token.flag,
       'is not allowed in a unit, which every user can read: put the token into a file and use --token-file',
     );
-  const { text, from } = findSetting(sources, 'tokenFile') ?? {
-    text: DEFAULT_TOKEN_FILE,
-    from: AGENT_SETTINGS.tokenFile.flag,
-  };
+  const found = findSetting(sources, 'tokenFile');
+  return found === undefined ? fallback : unitPath(found);
+}
+
+/** Only paths that need no quotes: not every systemd accepts quotes here. */
+function unitPath({ text, from }: { readonly text: string; readonly from: string }): string {
   if (/^\/[A-Za-z0-9._/@+=,%-]+$/.test(text)) return text;
   throw new AgentSettingError(from, 'must be an absolute path of letters, digits and ._/@+=,%- in a unit');
 }

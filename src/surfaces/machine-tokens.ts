@@ -3,17 +3,13 @@
  * again; a replaced token is announced to every replica and empties the cache at once. Unknown tokens share batched
  * lookups, one batch at a time, so that they never delay known ones.
  */
-import { findAgentsByTokens, type TokenOwner } from '../store/agents/agents.ts';
+import { type AgentBearer, findAgentsByTokens, type TokenOwner } from '../store/agents/agents.ts';
 import { Coalescer } from '../store/database/coalescer.ts';
 import { type Database, isStatementError } from '../store/database/database.ts';
 import { tokenKey } from '../store/tokens.ts';
 
-export interface TokenBearer extends TokenOwner {
-  readonly tokenHash: Buffer;
-}
-
 interface CachedBearer {
-  readonly bearer: TokenBearer;
+  readonly bearer: AgentBearer;
   readonly until: number;
 }
 
@@ -37,7 +33,7 @@ export class MachineTokens {
   }
 
   /** Null: the token is unknown. Revoked: it was revoked for good. */
-  async owner(authorization: string | undefined): Promise<TokenBearer | 'revoked' | null> {
+  async owner(authorization: string | undefined): Promise<AgentBearer | 'revoked' | null> {
     const secret = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
     if (secret === undefined) return null;
     const key = tokenKey(secret);
@@ -57,7 +53,7 @@ export class MachineTokens {
     this.#cache = new Map();
   }
 
-  #remember(key: string, bearer: TokenBearer): void {
+  #remember(key: string, bearer: AgentBearer): void {
     if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
     const expiry = bearer.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
     this.#cache.set(key, { bearer, until: Math.min(this.#now() + CACHE_MS, expiry) });

@@ -79,6 +79,7 @@ export interface TestServerOptions {
   readonly tls?: NonNullable<Configuration['tls']> & { readonly caFile: string };
   /** Other sections of the configuration file, as they are after reading. */
   readonly configuration?: Partial<Configuration>;
+  readonly certificates?: Configuration['certificates'];
 }
 
 export interface TestServer {
@@ -146,6 +147,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       clusters: options.clusters ?? {},
       tls: options.tls ?? null,
       ...options.configuration,
+      certificates: options.certificates ?? [],
     },
     log: pino({ level: 'trace', base: null }, sink),
     onFatal: (error) => {

@@ -30,8 +30,11 @@ export function isBody(body: unknown): body is Body {
   return typeof body === 'object' && body !== null && !Array.isArray(body);
 }
 
-export function readRegistration(body: Body): Registration {
-  requiredString(body, 'token', 512);
+/** How the agent identified itself. The body repeats the token; a certificate has none. */
+export type AgentProof = 'token' | 'certificate';
+
+export function readRegistration(body: Body, proof: AgentProof): Registration {
+  if (proof === 'token') requiredString(body, 'token', 512);
   const gpuCount = readGpuCount(requiredString(body, 'gpu_count', 8));
   return {
     ...readAddress(body),

@@ -7,6 +7,7 @@ import type { PresenceWatch } from '../../reconcilers/presence-watch.ts';
 import { BootFetchLog } from '../../store/nodes/boot-fetches.ts';
 import { ImageFiles } from '../../store/nodes/image-files.ts';
 import type { Authenticator } from '../../surfaces/access/authenticator.ts';
+import type { MachineCertificates } from '../../surfaces/access/machine-certificates.ts';
 import { consoleFiles } from '../../surfaces/console-files.ts';
 import { type HttpOptions, startHttpServer } from '../../surfaces/http-server.ts';
 import type { RequestLimits } from '../../surfaces/limits/request-limits.ts';
@@ -37,6 +38,7 @@ export interface SurfaceDependencies {
   readonly authenticator: Authenticator;
   readonly limits: RequestLimits;
   readonly machineTokens: MachineTokens;
+  readonly machineCertificates: MachineCertificates;
   readonly presence: PresenceWatch;
   readonly loops: LoopHealth;
   readonly running: RunningParts;
@@ -152,7 +154,7 @@ function restRoutes(
 
 function agentRouteDependencies(
   { log }: ReplicaOptions,
-  { services, authenticator, limits, machineTokens, presence }: SurfaceDependencies,
+  { services, authenticator, limits, machineTokens, machineCertificates, presence }: SurfaceDependencies,
   logUnexpected: AgentRouteDependencies['logUnexpected'],
 ): AgentRouteDependencies {
   const { database, keepalives, ttls } = services;
@@ -170,6 +172,7 @@ function agentRouteDependencies(
     keepalives,
     calls,
     tokens: machineTokens,
+    certificates: machineCertificates,
     authenticator,
     limits,
     ttls,

@@ -44,6 +44,13 @@ describe('the configuration', () => {
   });
 });
 
+it('with client certificates and their scopes can be sent to a worker process', () => {
+  const configuration = read(
+    'tls: { cert_file: a, key_file: b, client_ca_file: c }\ncertificates: [{ san: spiffe://acme/ops, role: viewer, scope: customer_id=acme }]\n',
+  );
+  expect(structuredClone(configuration)).toEqual(configuration);
+});
+
 describe('rules that approve nodes', () => {
   it('discovery is on, off, or for some networks', () => {
     const discovery = (text: string) => read(`netboot: { discovery: ${text} }\n`).netboot.discovery;
@@ -117,6 +124,12 @@ describe('a wrong configuration is one line that names the setting, the file and
       'default_provider: dc-9\n',
       /: default_provider: dc-9 is not among fake, generic$/,
     ],
+    [
+      'a certificate of a role that there is not',
+      'certificates: [{ san: a.example, role: root }]\n',
+      /: certificates\.0\.role: there is no role "root"/,
+    ],
+    ['half of a certificate', 'tls: { cert_file: /x }\n', /: tls\.key_file: /],
     ['a file that is no mapping', 'just words\n', /: the file: /],
     ['a file of several documents', '---\n---\n', /line \d+: /],
   ];

@@ -12,6 +12,10 @@ import { IN_OUR_WORDS } from '../../operations/problem-text.ts';
 import { datacenterConfiguration } from '../../providers/datacenter/datacenter-configuration.ts';
 import { maasConfiguration } from '../../providers/maas/maas-configuration.ts';
 import { rolesConfiguration } from '../../surfaces/access/access-configuration.ts';
+import {
+  certificateRoleProblem,
+  certificatesConfiguration,
+} from '../../surfaces/access/certificates-configuration.ts';
 import { limitsConfiguration } from '../../surfaces/limits/limits-configuration.ts';
 import { auditConfiguration } from '../audit/audit-configuration.ts';
 import { tlsConfiguration } from '../tls/tls-configuration.ts';
@@ -69,6 +73,8 @@ const schema = z.strictObject({
   default_provider: z.string().default('fake'),
   /** Without it, the ports are plaintext and on this machine only. */
   tls: tlsConfiguration,
+  /** Client certificates that are a way in; needs tls.client_ca_file. */
+  certificates: certificatesConfiguration,
   step_defaults: stepDefaults.default(() => stepDefaults.parse({})),
   looks: looks.default(() => looks.parse({})),
   /** Worker pools that agents may enrol in; more can be created later. */
@@ -118,6 +124,8 @@ export function readConfiguration(file: string | null): Configuration {
     const path = issue?.path.join('.').replace(/\s+/g, ' ') || 'the file';
     throw fail(`${path}: ${issue?.message ?? 'is not valid'}`);
   }
+  const roleProblem = certificateRoleProblem(parsed.data.certificates, parsed.data.roles);
+  if (roleProblem !== null) throw fail(roleProblem);
   const names = new Set([...BUILT_IN_PROVIDERS, ...Object.keys(parsed.data.providers)]);
   if (!names.has(parsed.data.default_provider)) {
     throw fail(`default_provider: ${parsed.data.default_provider} is not among ${[...names].join(', ')}`);

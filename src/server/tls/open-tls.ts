@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Transport } from '../settings/bind-addresses.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import { SettingError, type Settings } from '../settings/settings.ts';
+import { SETTINGS, SettingError, type Settings } from '../settings/settings.ts';
 import { readTlsPair, TlsProblem } from './read-tls-pair.ts';
 import { tlsFilesOf } from './tls-configuration.ts';
 import { type WatchedTls, watchTlsFiles } from './watch-tls-files.ts';
@@ -14,6 +14,11 @@ export interface TlsOptions {
 
 export function checkTls({ settings, configuration }: TlsOptions): Transport {
   const files = tlsFilesOf(settings, configuration.tls);
+  if (configuration.certificates.length > 0 && !files?.clientCaFile)
+    throw new SettingError(
+      SETTINGS.tlsClientCaFile.variable,
+      'is missing: certificates are configured, and no authority of them (tls.client_ca_file in the configuration)',
+    );
   if (files === null) return 'plaintext';
   named(() => readTlsPair(files));
   return 'tls';

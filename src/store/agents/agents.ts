@@ -62,6 +62,46 @@ export async function findAgentsByTokens(
   });
 }
 
+/** An agent with the hash of its current token. */
+export interface AgentBearer extends TokenOwner {
+  readonly tokenHash: Buffer;
+}
+
+const FIND_BY_MACHINES = `
+  SELECT machine_id, token_hash, pool, provider, token_expires_at, false AS revoked
+  FROM agents JOIN agent_presence USING (machine_id)
+  WHERE machine_id = ANY($1) AND (token_expires_at IS NULL OR token_expires_at > now())
+  UNION ALL
+  SELECT machine_id, token_hash, pool, provider, NULL, true FROM revoked_agents WHERE machine_id = ANY($1)`;
+
+/** By the ids of their machines, in that order. Null: there is none, or its token has expired; revoked: it was removed for good. */
+export async function findAgentsByMachines(
+  session: Session,
+  machineIds: readonly string[],
+): Promise<Array<AgentBearer | 'revoked' | null>> {
+  const rows = await session.run<{
+    machine_id: string;
+    token_hash: Buffer;
+    pool: string;
+    provider: string;
+    token_expires_at: Date | null;
+    revoked: boolean;
+  }>('find-agents-by-machines', FIND_BY_MACHINES, [machineIds]);
+  // A machine that was removed may have come back: the one that is there counts.
+  const found = new Map(
+    rows
+      .toSorted((one, other) => Number(other.revoked) - Number(one.revoked))
+      .map((row) => [row.machine_id, row]),
+  );
+  return machineIds.map((machineId) => {
+    const row = found.get(machineId);
+    if (!row) return null;
+    if (row.revoked) return 'revoked';
+    const { token_hash: tokenHash, pool, provider, token_expires_at: expiresAt } = row;
+    return { machineId, poolName: pool, providerName: provider, expiresAt, tokenHash };
+  });
+}
+
 export interface TokenIssue {
   readonly machineId: string;
   /** For a machine that is created in the same transaction. */

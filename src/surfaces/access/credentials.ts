@@ -34,8 +34,10 @@ export function credentialsOfCall(call: GrpcCall): Credentials {
   };
 }
 
+/** A resumed session without a certificate counts as authorized too, and then the certificate is empty. */
 function verifiedCertificate(socket: TLSSocket): PeerCertificate | null {
-  return socket.authorized ? socket.getPeerCertificate() : null;
+  const certificate = socket.authorized ? socket.getPeerCertificate() : null;
+  return certificate?.raw ? certificate : null;
 }
 
 /** `127.0.0.1:4711` and `[::1]:4711` without their ports. */

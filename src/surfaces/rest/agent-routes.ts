@@ -1,6 +1,6 @@
 /**
  * The calls of agents: requests, answers, status codes and error codes as agents in the field rely on them
- * (docs/agents.md). The token in the header decides which machine calls.
+ * (docs/agents.md). The token in the header, or else the client certificate, decides which machine calls.
  */
 import { Readable } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -8,6 +8,7 @@ import type { AgentAddress, PresenceTtls } from '../../domain/agent/agent.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import type { AgentCalls } from '../../operations/agents/agent-calls.ts';
 import { isBody, readKeepalive, readRegistration } from '../../operations/agents/agent-input.ts';
+import type { AgentBearer } from '../../store/agents/agents.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
 import { poolExists } from '../../store/agents/pools.ts';
 import { type ListedAgent, type ReadyRequest, readReadyAgents } from '../../store/agents/ready-agents.ts';
@@ -15,10 +16,11 @@ import type { Database } from '../../store/database/database.ts';
 import { DatabaseAway } from '../../store/database/database-away.ts';
 import type { Authenticator } from '../access/authenticator.ts';
 import { credentialsOfRequest } from '../access/credentials.ts';
+import type { MachineCertificates } from '../access/machine-certificates.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, retryHeaders, WIRE } from '../fault-wire.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
-import type { MachineTokens, TokenBearer } from '../machine-tokens.ts';
+import type { MachineTokens } from '../machine-tokens.ts';
 import { AGENT_ERRORS } from './agent-errors.ts';
 import { AGENT_ROUTES } from './api/agent-api.ts';
 import { textOf } from './query.ts';
@@ -29,6 +31,7 @@ export interface AgentRouteDependencies {
   readonly keepalives: KeepaliveStore;
   readonly calls: AgentCalls;
   readonly tokens: MachineTokens;
+  readonly certificates: MachineCertificates;
   readonly authenticator: Authenticator;
   readonly limits: RequestLimits;
   readonly ttls: PresenceTtls;
@@ -85,7 +88,7 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
     register: (call) => register(dependencies, call, ownerOf(owners, call.request)),
     keepalive: (call) => keepAlive(dependencies, call, { owner: ownerOf(owners, call.request), logIgnored }),
     config: async ({ request, reply }) => {
-      const owner = await dependencies.tokens.owner(request.headers.authorization);
+      const owner = await findOwner(dependencies, request);
       if (owner === 'revoked') return refuse(reply, REVOKED_TOKEN);
       if (!owner && !(await isOperator(dependencies, request)))
         return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
@@ -114,20 +117,32 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
   });
 }
 
-/** The machine that calls, once its token is known. */
-type Owners = WeakMap<FastifyRequest, TokenBearer>;
+/** The machine that calls, once it is known. */
+type Owners = WeakMap<FastifyRequest, AgentBearer>;
 
-function ownerOf(owners: Owners, request: FastifyRequest): TokenBearer {
+function ownerOf(owners: Owners, request: FastifyRequest): AgentBearer {
   const owner = owners.get(request);
-  if (!owner) throw new Error('an agent reached its handler without a token');
+  if (!owner) throw new Error('an agent reached its handler unidentified');
   return owner;
 }
 
-/** Finds the machine by its token, before the body is read. */
-function agentGate({ tokens, limits }: AgentRouteDependencies, owners: Owners): Gate {
+/** A token decides, also a wrong one; without it, a certificate that is mapped to a machine. */
+function findOwner(
+  { tokens, certificates }: AgentRouteDependencies,
+  request: FastifyRequest,
+): Promise<AgentBearer | 'revoked' | null> {
+  const { authorization, certificate } = credentialsOfRequest(request);
+  return authorization === undefined && certificate !== null
+    ? certificates.owner(certificate)
+    : tokens.owner(authorization);
+}
+
+/** Finds the machine, before the body is read. */
+function agentGate(dependencies: AgentRouteDependencies, owners: Owners): Gate {
+  const { limits } = dependencies;
   return async (request, reply) => {
     const { authorization } = request.headers;
-    const owner = await tokens.owner(authorization);
+    const owner = await findOwner(dependencies, request);
     if (owner === 'revoked') {
       refuse(reply, REVOKED_TOKEN);
       return 'answered';
@@ -157,7 +172,7 @@ interface AgentCall {
 async function register(
   dependencies: AgentRouteDependencies,
   { request, reply }: AgentCall,
-  owner: TokenBearer,
+  owner: AgentBearer,
 ) {
   const seen: SeenRegistration = {};
   const refusal = await registered(dependencies, { request, owner }, seen).catch((error: unknown) =>
@@ -188,11 +203,12 @@ interface SeenRegistration {
 /** Null: it is registered. */
 async function registered(
   { calls, database }: AgentRouteDependencies,
-  { request, owner }: { readonly request: FastifyRequest; readonly owner: TokenBearer },
+  { request, owner }: { readonly request: FastifyRequest; readonly owner: AgentBearer },
   seen: SeenRegistration,
 ): Promise<Refusal | null> {
   if (!isBody(request.body)) return invalidPayload('the body must be a JSON object');
-  const registration = readRegistration(request.body);
+  const proof = request.headers.authorization === undefined ? 'certificate' : 'token';
+  const registration = readRegistration(request.body, proof);
   seen.machine_id = registration.machineId;
   seen.pool_name = registration.poolName;
   seen.hostname = registration.facts.hostname;
@@ -207,7 +223,7 @@ async function registered(
 async function keepAlive(
   dependencies: AgentRouteDependencies,
   { request, reply }: AgentCall,
-  { owner, logIgnored }: { readonly owner: TokenBearer; readonly logIgnored: IgnoredLog },
+  { owner, logIgnored }: { readonly owner: AgentBearer; readonly logIgnored: IgnoredLog },
 ) {
   const { calls, ttls } = dependencies;
   try {
