@@ -23,7 +23,7 @@ export interface ClientTlsOptions {
 }
 
 /** A flag, and the variable that is used without it. */
-export const CLIENT_TLS_SETTINGS = {
+const CLIENT_TLS_SETTINGS = {
   caFile: { flag: '--ca-file', variable: 'INGOT_CA_FILE' },
   certFile: { flag: '--cert-file', variable: 'INGOT_CERT_FILE' },
   keyFile: { flag: '--key-file', variable: 'INGOT_KEY_FILE' },
