@@ -34,7 +34,7 @@ function found(pattern: RegExp, text = everything): Set<string> {
 it('rows name only settings that exist', () => {
   const named = found(/\b(INGOT_[A-Z_]+)/g, JSON.stringify([REASONS, FAILURES, CLIENT_REASONS]));
   const settings = new Set(Object.values(SETTINGS).map(({ variable }) => variable as string));
-  const ofClients = ['INGOT_SERVER', 'INGOT_TOKEN', 'INGOT_HTTP_URL'];
+  const ofClients = ['INGOT_SERVER', 'INGOT_TOKEN', 'INGOT_HTTP_URL', 'INGOT_CA_FILE'];
   expect([...named].filter((name) => !settings.has(name) && !ofClients.includes(name))).toEqual([]);
 });
 
