@@ -1,8 +1,9 @@
 /** The first token: created at the first start, stored in a file that only its owner can read. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../domain/error/fault.ts';
+import { openSecretFile } from '../secret-file.ts';
 import type { Database } from '../store/database/database.ts';
 import { createToken, findToken, newSecret } from '../store/tokens.ts';
 
@@ -36,11 +37,7 @@ export async function ensureAdminToken(
     if (!(error instanceof Fault) || error.reason !== 'TOKEN_NAME_TAKEN') throw error;
     await store(database, `${NAME}-${randomBytes(4).toString('hex')}`, secret);
   }
-  // Written to another file and renamed: a reader finds the old token or the new one, never a part of it.
-  const temporary = `${file}.${process.pid}`;
-  writeFileSync(temporary, `${secret}\n`, { mode: 0o600 });
-  chmodSync(temporary, 0o600);
-  renameSync(temporary, file);
+  openSecretFile(file).replace(secret);
   return { file, fresh: true };
 }
 

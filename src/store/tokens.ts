@@ -16,6 +16,12 @@ export interface Token {
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  readonly rotatedAt: Date | null;
+  /** Until when the secret from before the rotation is valid; null where there is none. */
+  readonly previousExpiresAt: Date | null;
+  readonly lastUsedAt: Date | null;
+  /** The address of its last use. */
+  readonly lastUsedFrom: string;
 }
 
 interface TokenRow {
@@ -26,9 +32,14 @@ interface TokenRow {
   created_at: Date;
   expires_at: Date | null;
   revoked_at: Date | null;
+  rotated_at: Date | null;
+  previous_expires_at: Date | null;
+  last_used_at: Date | null;
+  last_used_from: string;
 }
 
-const COLUMNS = 'name, role, scope, created_by, created_at, expires_at, revoked_at';
+const COLUMNS = `name, role, scope, created_by, created_at, expires_at, revoked_at, rotated_at, previous_expires_at, last_used_at,
+  last_used_from`;
 
 function tokenOf(row: TokenRow): Token {
   return {
@@ -39,6 +50,10 @@ function tokenOf(row: TokenRow): Token {
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
+    rotatedAt: row.rotated_at,
+    previousExpiresAt: row.previous_expires_at,
+    lastUsedAt: row.last_used_at,
+    lastUsedFrom: row.last_used_from,
   };
 }
 
@@ -104,7 +119,8 @@ export async function findToken(session: Session, secret: string): Promise<Token
   const [row] = await session.run<TokenRow & Record<string, unknown>>(
     'find-token',
     `SELECT ${COLUMNS} FROM tokens
-     WHERE token_hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
+     WHERE (token_hash = $1 OR (previous_hash = $1 AND previous_expires_at > now()))
+       AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
     [hashToken(secret)],
   );
   return row ? tokenOf(row) : null;
@@ -145,14 +161,54 @@ export async function revokeToken(database: Database, { name, within, actor }: R
        RETURNING ${COLUMNS}`,
       [name, within?.terms ?? []],
     );
-    if (!row) {
-      throw new Fault('TOKEN_NOT_FOUND', {
-        message: `there is no live token named ${name}`,
-        metadata: { name },
-      });
-    }
+    if (!row) throw tokenNotFound(name);
     await appendEvents(session, [tokenEvent(tokenOf(row), row.role, 'revoked', actor)], ['tokens']);
     return tokenOf(row);
+  });
+}
+
+export interface Rotation {
+  readonly name: string;
+  /** A token whose scope is not inside this one does not exist for the caller. */
+  readonly within: Scope | null;
+  readonly secret: string;
+  /** How long the former secret stays valid; never longer than it was valid anyway. */
+  readonly overlapSeconds: number;
+  /** Of the new secret; the same lifetime again: as long as it was to live from its creation or its last rotation. */
+  readonly expiresAt: Date | null | 'same lifetime';
+  readonly actor: Actor;
+}
+
+const ROTATE = `
+  UPDATE tokens SET token_hash = $3, previous_hash = token_hash, rotated_at = now(),
+    previous_expires_at = least(now() + make_interval(secs => $4), expires_at),
+    expires_at = CASE WHEN $6 THEN now() + (expires_at - coalesce(rotated_at, created_at)) ELSE $5::timestamptz END
+  WHERE name = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) AND scope_terms @> $2::text[]
+  RETURNING ${COLUMNS}`;
+
+/** A secret from before an earlier rotation is not valid any more, whatever its overlap was. */
+export async function rotateToken(database: Database, rotation: Rotation): Promise<Token> {
+  const { name, within, secret, overlapSeconds, expiresAt, actor } = rotation;
+  const isSame = expiresAt === 'same lifetime';
+  return database.transaction(async (session) => {
+    const [row] = await session.run<TokenRow & Record<string, unknown>>('rotate-token', ROTATE, [
+      name,
+      within?.terms ?? [],
+      hashToken(secret),
+      overlapSeconds,
+      isSame ? null : expiresAt,
+      isSame,
+    ]);
+    if (!row) throw tokenNotFound(name);
+    await appendEvents(session, [tokenEvent(tokenOf(row), row.role, 'rotated', actor)], ['tokens']);
+    return tokenOf(row);
+  });
+}
+
+function tokenNotFound(name: string): Fault {
+  return new Fault('TOKEN_NOT_FOUND', {
+    message: `there is no live token named ${name}`,
+    metadata: { name },
   });
 }
 

@@ -353,7 +353,7 @@ test('no secret is ever in the log, in the history or in any answer but the firs
     { field: 'spec.bmc_endpoint', description: 'must not carry credentials' },
   ]);
   const log = server.logged.join('');
-  expect(log).toContain('listMachines');
+  expect(log).toContain('ListMachines');
   const events = JSON.stringify(await server.sql('SELECT * FROM events'));
   const answers = JSON.stringify(
     [await server.admin.listTokens({}), await server.machines.listMachines({}), refused, refused.message],

@@ -25,6 +25,11 @@ export function instant(text: string, now: number): number {
   return at;
 }
 
+/** 0s too. */
+export function durationOrNone(text: string): number {
+  return parseDuration(text) === 0 ? 0 : duration(text);
+}
+
 function timeout(text: string): number {
   const ms = duration(text);
   if (ms > LONGEST_TIMEOUT_MS) throw new InvalidArgumentError('The maximum is 7d.');

@@ -42,6 +42,7 @@ export function createServiceDependencies(
     notifyCancel: (operationId) => dispatcher.cancelRequested(operationId),
     tokensChanged,
     audit: { key: audit.key, heads: audit.heads },
+    tokenLifetimeMs: configuration.tokens.default_lifetime_seconds * 1000,
     now: () => new Date(),
     roles: configuration.roles,
     version: packageVersion(),

@@ -8,13 +8,6 @@ import { createNodeServices } from '../../operations/nodes/stage-services.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { ControlPlane } from '../../steps/control-plane.ts';
 import type { Database } from '../../store/database/database.ts';
-import { Authenticator } from '../../surfaces/access/authenticator.ts';
-import { CertificateWayIn } from '../../surfaces/access/certificate-way-in.ts';
-import { certificateMappings } from '../../surfaces/access/certificates-configuration.ts';
-import { MachineCertificates } from '../../surfaces/access/machine-certificates.ts';
-import { TokenWayIn } from '../../surfaces/access/token-way-in.ts';
-import { RequestLimits } from '../../surfaces/limits/request-limits.ts';
-import { MachineTokens } from '../../surfaces/machine-tokens.ts';
 import { startAudit } from '../audit/start-audit.ts';
 import type { Address } from '../settings/settings.ts';
 import { siteHooks } from '../settings/site-hooks.ts';
@@ -27,6 +20,7 @@ import { openStore } from './open-store.ts';
 import { createNotifications } from './receive-notices.ts';
 import { type ReplicaOptions, SHUTDOWN_GRACE_MS } from './replica-options.ts';
 import type { RunningParts } from './running-parts.ts';
+import { startAccess } from './start-access.ts';
 import { startHealth } from './start-health.ts';
 import { startProbes } from './start-probes.ts';
 import { startReconcilers } from './start-reconcilers.ts';
@@ -45,21 +39,7 @@ export async function startReplica(
   const providers = new Map<string, Provider>();
   const providerNames = () => providers.keys();
   const store = await openStore(options, { database, loops, running, providerNames });
-  const { roles } = configuration;
-  const certificates = certificateMappings(configuration.certificates);
-  const limits = new RequestLimits(configuration.limits, () => performance.now());
-  const waysIn = [
-    new TokenWayIn(database, roles, Date.now),
-    new CertificateWayIn(certificates, roles, Date.now),
-  ];
-  const authenticator = new Authenticator(waysIn, limits);
-  const machineCertificates = new MachineCertificates(database, certificates, Date.now);
-  const machineTokens = new MachineTokens(database, Date.now);
-  const tokensChanged = () => {
-    authenticator.forget();
-    machineTokens.forget();
-    machineCertificates.forget();
-  };
+  const { access, credentialsChanged: tokensChanged } = startAccess(options, { database, loops, running });
 
   // The dispatcher runs steps, which use the control plane and the providers; those in turn start operations and wake it.
   const dispatcher = createDispatcher(
@@ -92,8 +72,7 @@ export async function startReplica(
   dispatcher.start();
   running.stopWith(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
   const presence = startReconcilers(options, { store, services, nodes, loops, running });
-  const callers = { authenticator, limits, machineTokens, machineCertificates };
-  const surfaces = { services, nodes, ...callers, presence, loops, running };
+  const surfaces = { services, nodes, ...access, presence, loops, running };
   return startSurfaces(options, surfaces, (port) => {
     httpUrl = urlOf({ ...options.settings.httpAddress, port }, options.tls === null ? 'http' : 'https');
   });

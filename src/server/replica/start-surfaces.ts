@@ -6,12 +6,8 @@ import { packageRoot } from '../../package-root.ts';
 import type { PresenceWatch } from '../../reconcilers/presence-watch.ts';
 import { BootFetchLog } from '../../store/nodes/boot-fetches.ts';
 import { ImageFiles } from '../../store/nodes/image-files.ts';
-import type { Authenticator } from '../../surfaces/access/authenticator.ts';
-import type { MachineCertificates } from '../../surfaces/access/machine-certificates.ts';
 import { consoleFiles } from '../../surfaces/console-files.ts';
 import { type HttpOptions, startHttpServer } from '../../surfaces/http-server.ts';
-import type { RequestLimits } from '../../surfaces/limits/request-limits.ts';
-import type { MachineTokens } from '../../surfaces/machine-tokens.ts';
 import { type AgentRouteDependencies, agentRoutes } from '../../surfaces/rest/agent-routes.ts';
 import { netbootRoutes } from '../../surfaces/rest/netboot-routes.ts';
 import { nodeBulkRoutes } from '../../surfaces/rest/node-bulk-routes.ts';
@@ -31,14 +27,11 @@ import { operationService } from '../../surfaces/rpc/v2/operation-service.ts';
 import type { LoopHealth } from './loop-health.ts';
 import { type ReplicaOptions, SHUTDOWN_GRACE_MS } from './replica-options.ts';
 import type { RunningParts } from './running-parts.ts';
+import type { Access } from './start-access.ts';
 
-export interface SurfaceDependencies {
+export interface SurfaceDependencies extends Access {
   readonly services: ServerDependencies;
   readonly nodes: BootDependencies;
-  readonly authenticator: Authenticator;
-  readonly limits: RequestLimits;
-  readonly machineTokens: MachineTokens;
-  readonly machineCertificates: MachineCertificates;
   readonly presence: PresenceWatch;
   readonly loops: LoopHealth;
   readonly running: RunningParts;
@@ -105,11 +98,12 @@ function rpcServices(dependencies: ServerDependencies): Service[] {
 
 function callDependencies(
   { log }: ReplicaOptions,
-  { authenticator, limits }: SurfaceDependencies,
+  { authenticator, limits, streams }: SurfaceDependencies,
 ): CallDependencies {
   return {
     authenticator,
     limits,
+    streams,
     monotonicNow: () => performance.now(),
     logCall: (entry) => log.debug(entry, 'call'),
     logUnexpected: (error, requestId, method) =>

@@ -21,6 +21,7 @@ import { auditConfiguration } from '../audit/audit-configuration.ts';
 import { tlsConfiguration } from '../tls/tls-configuration.ts';
 import { approvalsConfiguration } from './approval-configuration.ts';
 import { SETTINGS, SettingError } from './settings.ts';
+import { tokensConfiguration } from './token-configuration.ts';
 
 const providerName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case name');
 
@@ -86,6 +87,7 @@ const schema = z.strictObject({
   approvals: approvalsConfiguration,
   /** Where machines, BMCs and hooks may be; without it everywhere but at the addresses that are never connected to. */
   allowed_networks: allowedNetworks.nullable().default(null),
+  tokens: tokensConfiguration,
   clusters: clustersConfiguration,
   audit: auditConfiguration.default(() => auditConfiguration.parse({})),
   providers: z.record(providerName, provider).default({}),

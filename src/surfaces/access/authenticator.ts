@@ -14,23 +14,31 @@ export interface WayIn {
   forget(): void;
 }
 
+export interface AuthenticatorOptions {
+  readonly limits?: RequestLimits | null;
+  /** Every caller that is let in. */
+  readonly onUse?: (caller: Caller) => void;
+}
+
 export class Authenticator {
   readonly #waysIn: readonly WayIn[];
   readonly #limits: RequestLimits | null;
+  readonly #onUse: (caller: Caller) => void;
 
-  constructor(waysIn: readonly WayIn[], limits: RequestLimits | null = null) {
+  constructor(waysIn: readonly WayIn[], { limits = null, onUse = () => {} }: AuthenticatorOptions = {}) {
     this.#waysIn = waysIn;
     this.#limits = limits;
+    this.#onUse = onUse;
   }
 
   async caller(credentials: Credentials): Promise<Caller> {
     for (const wayIn of this.#waysIn) {
-      const identity = wayIn.identify(credentials);
-      if (identity)
-        return {
-          ...(await identity.catch((error) => this.#refused(credentials, error))),
-          address: credentials.address,
-        };
+      const identifying = wayIn.identify(credentials);
+      if (!identifying) continue;
+      const identity = await identifying.catch((error) => this.#refused(credentials, error));
+      const caller = { ...identity, address: credentials.address };
+      this.#onUse(caller);
+      return caller;
     }
     this.#limits?.countAddress(credentials.address);
     throw unauthenticated('a bearer token is required');

@@ -21,6 +21,8 @@ export interface ServerDependencies extends StartRunDependencies {
   readonly notifyCancel: (operationId: string) => void;
   /** Tokens changed: empty the caches of tokens. */
   readonly tokensChanged: () => void;
+  /** Of a token whose creator names no end. */
+  readonly tokenLifetimeMs: number;
   readonly now: () => Date;
   readonly keepalives: KeepaliveStore;
   readonly ttls: PresenceTtls;

@@ -18,6 +18,7 @@ import { type Fault, invalidField } from '../../domain/error/fault.ts';
 import type { Authenticator } from '../access/authenticator.ts';
 import type { Credentials } from '../access/credentials.ts';
 import { methodName } from '../access/known-methods.ts';
+import type { OpenStreams } from '../access/open-streams.ts';
 import { requirePermission } from '../access/require-permission.ts';
 import { faultOf } from '../fault-wire.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
@@ -67,6 +68,7 @@ export function defineService<S extends DescService>(
 export interface CallDependencies {
   readonly authenticator: Authenticator;
   readonly limits: RequestLimits;
+  readonly streams: OpenStreams;
   readonly logUnexpected: (error: unknown, requestId: string, method: string) => void;
   readonly logCall: (entry: CallEntry) => void;
   readonly monotonicNow: () => number;
@@ -129,17 +131,34 @@ export async function callStream(
 ): Promise<void> {
   await handleCall(call, dependencies, async (request, context) => {
     const close = dependencies.limits.openStream(call.caller);
+    const stream = dependencies.streams.open(call.caller, async () =>
+      checkRole(await dependencies.authenticator.caller(call.credentials), call),
+    );
+    const signal = AbortSignal.any([context.signal, stream.signal]);
+    const refused = untilAborted(stream.signal);
     try {
-      for await (const message of (call.service.handlers[call.method] as AnyStream)(request, context)) {
-        if (context.signal.aborted) return;
-        // A stream ends when its token is revoked or expires; the authenticator caches its answer for seconds.
-        checkRole(await dependencies.authenticator.caller(call.credentials), call);
-        await send(asSeenBy(context.caller, message));
+      const messages = (call.service.handlers[call.method] as AnyStream)(request, { ...context, signal });
+      for await (const message of messages) {
+        if (signal.aborted) break;
+        // A client that reads nothing must not keep a stream that its caller may not have any more.
+        await Promise.race([send(asSeenBy(context.caller, message)), refused]);
       }
+      stream.signal.throwIfAborted();
     } finally {
+      stream.close();
       close();
     }
   });
+}
+
+/** Rejects with the reason. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  // The stream may be idle: then no one awaits this, and throwIfAborted reports the reason.
+  aborted.catch(() => {});
+  return aborted;
 }
 
 /** Before the message is read: a caller that may not make the call costs neither memory nor time for it. */

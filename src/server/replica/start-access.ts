@@ -1,0 +1,67 @@
+/** Who is let in: the ways in, the limits of callers, and the check of open streams when credentials change. */
+import type { Database } from '../../store/database/database.ts';
+import { TokenUses } from '../../store/token-uses.ts';
+import { Authenticator } from '../../surfaces/access/authenticator.ts';
+import { CertificateWayIn } from '../../surfaces/access/certificate-way-in.ts';
+import { certificateMappings } from '../../surfaces/access/certificates-configuration.ts';
+import { MachineCertificates } from '../../surfaces/access/machine-certificates.ts';
+import { OpenStreams } from '../../surfaces/access/open-streams.ts';
+import { TokenWayIn } from '../../surfaces/access/token-way-in.ts';
+import { RequestLimits } from '../../surfaces/limits/request-limits.ts';
+import { MachineTokens } from '../../surfaces/machine-tokens.ts';
+import type { LoopHealth } from './loop-health.ts';
+import type { ReplicaOptions } from './replica-options.ts';
+import type { RunningParts } from './running-parts.ts';
+
+export interface AccessParts {
+  readonly database: Database;
+  readonly loops: LoopHealth;
+  readonly running: RunningParts;
+}
+
+/** What decides about a call before its handler does. */
+export interface Access {
+  readonly authenticator: Authenticator;
+  readonly limits: RequestLimits;
+  readonly streams: OpenStreams;
+  readonly machineTokens: MachineTokens;
+  readonly machineCertificates: MachineCertificates;
+}
+
+export interface StartedAccess {
+  readonly access: Access;
+  /** Credentials were revoked, rotated or issued, here or on another replica. */
+  readonly credentialsChanged: () => void;
+}
+
+export function startAccess(
+  { configuration }: ReplicaOptions,
+  { database, loops, running }: AccessParts,
+): StartedAccess {
+  const { roles } = configuration;
+  const certificates = certificateMappings(configuration.certificates);
+  const limits = new RequestLimits(configuration.limits, () => performance.now());
+  const uses = new TokenUses({ database, watch: loops.withoutReadiness, now: Date.now });
+  running.start(uses);
+  const waysIn = [
+    new TokenWayIn(database, roles, Date.now),
+    new CertificateWayIn(certificates, roles, Date.now),
+  ];
+  const authenticator = new Authenticator(waysIn, {
+    limits,
+    onUse: ({ via, actor, address }) => {
+      if (via === 'token') uses.note(actor.id, address);
+    },
+  });
+  const machineTokens = new MachineTokens(database, Date.now);
+  const machineCertificates = new MachineCertificates(database, certificates, Date.now);
+  const streams = new OpenStreams({ now: Date.now, watch: loops.withoutReadiness });
+  running.start(streams);
+  return {
+    access: { authenticator, limits, streams, machineTokens, machineCertificates },
+    credentialsChanged: () => {
+      for (const cache of [authenticator, machineTokens, machineCertificates]) cache.forget();
+      streams.checkAll();
+    },
+  };
+}
