@@ -60,8 +60,9 @@ export function isForAdmins(kind: EventKind): boolean {
 
 const LIST_TOKENS = 'baremetal.admin.v1.AdminService/ListTokens';
 
-export function hiddenKinds(grant: Pick<Grant, 'role' | 'methods'>): readonly EventKind[] {
-  return mayCall(grant, LIST_TOKENS, 'admin') ? [] : FOR_ADMINS;
+/** They are about the whole server, so a caller with a scope never sees them. */
+export function hiddenKinds(grant: Grant): readonly EventKind[] {
+  return grant.scope === null && mayCall(grant, LIST_TOKENS, 'admin') ? [] : FOR_ADMINS;
 }
 
 export interface NewEvent {

@@ -70,7 +70,7 @@ export class ServiceReconciler {
     const { database } = this.#options;
     await this.#releaseWithoutDrift();
     for (const machineId of await offlineMachinesWithReadyAgent(database, BATCH)) {
-      await changeMachine(database, machineId, (machine) => {
+      await changeMachine(database, { machineId, scope: null }, (machine) => {
         const isBack =
           machine.service === 'offline' &&
           machine.presence === 'ready' &&
@@ -87,7 +87,7 @@ export class ServiceReconciler {
   async #releaseWithoutDrift(): Promise<void> {
     const { database } = this.#options;
     for (const machineId of await recoveredQuarantinedMachines(database, BATCH)) {
-      await changeMachine(database, machineId, (machine) => {
+      await changeMachine(database, { machineId, scope: null }, (machine) => {
         const { observed } = machine;
         if (observed?.state !== 'Deployed' || isTrue(machine.conditions, 'Retired'))
           return { machine, events: [] };

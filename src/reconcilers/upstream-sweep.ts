@@ -115,7 +115,7 @@ export class UpstreamSweep {
     const ids = [...missing.keys()];
     for (let from = 0; from < ids.length; from += PAGE) {
       if (!(await renewSweep(database, claim, HOLD_MS))) return false;
-      for (const machine of await findMachines(database, ids.slice(from, from + PAGE))) {
+      for (const machine of await findMachines(database, ids.slice(from, from + PAGE), null)) {
         const isCurrent = missing.get(machine.machineId)?.updatedAt === machine.updatedAt.getTime();
         if (isCurrent) await this.#record(machine, null);
       }
@@ -178,7 +178,7 @@ export class UpstreamSweep {
   /** Null: it was changed since it was read, and what was seen may be older than that. The next sweep sees it again. */
   async #change(before: Machine, change: MachineChange): Promise<Machine | null> {
     let isCurrent = true;
-    const machine = await changeMachine(this.#options.database, before.machineId, (now) => {
+    const machine = await changeMachine(this.#options.database, { ...before, scope: null }, (now) => {
       isCurrent = now.updatedAt.getTime() === before.updatedAt.getTime();
       if (!isCurrent) return { machine: now, events: [] };
       return applyChange(now, change, { at: new Date(), actor: DRIFT, operationId: null });
@@ -228,8 +228,8 @@ export class UpstreamSweep {
     await this.#act({ operationId, action, reason, heldAs: 'UPSTREAM_DRIFTED' });
   }
 
-  async #act(call: Omit<ActionCall, 'actor'>): Promise<void> {
-    await actOnOperation(this.#options.actions, { ...call, actor: DRIFT });
+  async #act(call: Omit<ActionCall, 'actor' | 'scope'>): Promise<void> {
+    await actOnOperation(this.#options.actions, { ...call, actor: DRIFT, scope: null });
   }
 }
 

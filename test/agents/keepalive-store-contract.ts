@@ -60,6 +60,7 @@ class Agents {
       tokenHash: hashToken(machineId),
       pendingSeconds: this.#ttls.pendingSeconds,
       actor: ACTOR,
+      scope: null,
     });
     if (!issued) throw new Error(`${machineId} is taken`);
     const address = { machineId, poolName, providerName };
@@ -103,13 +104,17 @@ class Agents {
   }
 
   poolMetrics(pools: readonly string[]): Promise<Map<string, Metrics>> {
-    return this.store.poolMetrics(pools, async () => {
-      const rows = await this.#database.run<{ machine_id: string }>(
-        '',
-        `SELECT machine_id FROM machines WHERE ${SCHEDULABLE_COLUMN}`,
-      );
-      return new Set(rows.map((row) => row.machine_id));
-    });
+    return this.store.poolMetrics(
+      pools,
+      async () => {
+        const rows = await this.#database.run<{ machine_id: string }>(
+          '',
+          `SELECT machine_id FROM machines WHERE ${SCHEDULABLE_COLUMN}`,
+        );
+        return new Set(rows.map((row) => row.machine_id));
+      },
+      null,
+    );
   }
 
   /** As the watch does it with those whose time is over. */

@@ -69,7 +69,7 @@ async function machineOf(provider: string): Promise<string> {
 
 function start(type: RunType, machineId: string, planId = ''): Promise<Operation> {
   const actor = { kind: 'operator', id: 'ann' } as const;
-  return startRun(dependencies, { type, machineId, requestId: fresh('request'), planId, actor });
+  return startRun(dependencies, { type, machineId, requestId: fresh('request'), planId, actor, scope: null });
 }
 
 async function refusalOf(call: Promise<unknown>): Promise<Fault> {
@@ -131,7 +131,7 @@ test('a step needs what its own configuration asks for, and no more', async () =
   const machineId = await machineOf(lacking(...ALL).name);
   const step = { name: 'mark', kind: 'rma', timeoutSeconds: null, maxRetries: null };
   const marks = { planId: 'marks', displayName: '', steps: [{ ...step, config: { action: 'mark-rma' } }] };
-  await createPlan(database, marks, { kind: 'operator', id: 'ann' });
+  await createPlan(database, marks, { actor: { kind: 'operator', id: 'ann' }, scope: null });
   expect((await start('RMA', machineId, 'marks')).steps.map(({ name }) => name)).toEqual(['mark']);
 });
 

@@ -168,7 +168,7 @@ describe('filters and counts', () => {
   });
 
   async function planOf(filter: string): Promise<string> {
-    const { text, values } = machineCondition(readFilter(filter, MACHINE_FILTER), 1);
+    const { text, values } = machineCondition({ filter: readFilter(filter, MACHINE_FILTER), scope: null }, 1);
     const client = new pg.Client({ connectionString: server.database.url });
     await client.connect();
     try {

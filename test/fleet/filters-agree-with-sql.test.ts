@@ -98,12 +98,18 @@ test.each([
   const filter = checkFilter(parseFilter(whole), MACHINE_FILTER);
   const all = await indexMachines(database, {
     filter: checkFilter(parseFilter('service=* OR NOT service=*'), MACHINE_FILTER),
+    scope: null,
     key: orderKey('', ''),
     direction: 'ascending',
   });
   expect(all).toHaveLength(10 * 27);
-  const found = await indexMachines(database, { filter, key: orderKey('', ''), direction: 'ascending' });
-  const machines = await findMachines(database, all);
+  const found = await indexMachines(database, {
+    filter,
+    scope: null,
+    key: orderKey('', ''),
+    direction: 'ascending',
+  });
+  const machines = await findMachines(database, all, null);
   const expected = machines.filter(filterPredicate(filter)).map(({ machineId }) => machineId);
   expect(found).toEqual(expected);
   expect(found.length).toBeGreaterThan(0);
@@ -130,8 +136,8 @@ test.each([
 ])('SQL and memory find the same events for %s', async (text) => {
   const filter = checkFilter(parseFilter(text), EVENT_FILTER);
   const request = { hidden: [], before: null, size: 1000 };
-  const all = await listEvents(database, { ...request, filter: null });
-  const found = await listEvents(database, { ...request, filter });
+  const all = await listEvents(database, { ...request, scope: null, filter: null });
+  const found = await listEvents(database, { ...request, scope: null, filter });
   expect(all).toHaveLength(EVENT_KINDS.length * ACTOR_KINDS.length);
   expect(found).toEqual(all.filter(filterPredicate(filter)));
   expect(found.length).toBeGreaterThan(0);

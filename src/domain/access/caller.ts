@@ -28,6 +28,13 @@ export interface Caller extends Identity {
   readonly address: string;
 }
 
+/** Who makes a change, and the machines to which it may be made. */
+export type Acting = Pick<Caller, 'actor' | 'scope'>;
+
+export function actingAs({ actor, scope }: Acting): Acting {
+  return { actor, scope };
+}
+
 /** The roles of the configuration: the methods of each, by its name. */
 export type RoleTable = ReadonlyMap<string, ReadonlySet<string>>;
 

@@ -9,7 +9,7 @@ import { checkFilter } from '../filter/check.ts';
 import type { CheckedFilter } from '../filter/checked-filter.ts';
 import { MACHINE_FILTER } from '../filter/machine-filter.ts';
 import { parseFilter } from '../filter/parse.ts';
-import { filterPredicate, type Predicate } from '../filter/predicate.ts';
+import { filterPredicate } from '../filter/predicate.ts';
 import type { Machine } from '../machine/machine.ts';
 
 export interface Scope {
@@ -19,8 +19,11 @@ export interface Scope {
   /** What the filter is an AND of, each in one spelling, sorted. */
   readonly terms: readonly string[];
   /** The same as the filter, for a machine in memory. */
-  readonly contains: Predicate<Machine>;
+  readonly contains: (machine: ScopedMachine) => boolean;
 }
+
+/** What of a machine a scope can ask for. */
+export type ScopedMachine = Pick<Machine, 'machineId' | 'labels' | 'spec' | 'pool'>;
 
 const MAX_TEXT = 2_000;
 const WRITTEN: readonly string[] = ['machine_id', 'labels', 'pool', 'effective_rack'];
@@ -33,7 +36,7 @@ export function parseScope(text: string): Scope | null {
   const changing = attributesOf(filter).find((name) => !WRITTEN.includes(name) && !name.startsWith('spec.'));
   if (changing !== undefined)
     throw invalidScope(`${changing} changes by itself; use labels, the spec, the pool or machine_id`);
-  return { text, filter, terms: termsOf(filter), contains: filterPredicate(filter) };
+  return { text, filter, terms: termsOf(filter), contains: filterPredicate(filter) as Scope['contains'] };
 }
 
 /** What both contain. A scope that has all terms of the other is that intersection already. */
@@ -46,6 +49,11 @@ export function narrowed(outer: Scope | null, inner: Scope | null): Scope | null
 export function isInside(inner: Scope | null, outer: Scope | null): boolean {
   const terms = inner?.terms ?? [];
   return (outer?.terms ?? []).every((term) => terms.includes(term));
+}
+
+/** Whether a caller may read what belongs to the scope of these terms. The whole fleet reads everything. */
+export function hasTerms(scope: Scope | null, terms: readonly string[]): boolean {
+  return scope === null || terms.every((term) => scope.terms.includes(term));
 }
 
 function checkedFilter(text: string): CheckedFilter<Machine> {
@@ -77,6 +85,22 @@ function attributesOf(filter: CheckedFilter<Machine>): string[] {
     default:
       return [filter.field.attribute];
   }
+}
+
+/** The same refusal whether a machine would leave the scope, or an id or address that it claims is another tenant's. */
+export function machineOutOfScope(machineId: string, scope: Scope): Fault {
+  return new Fault('OUT_OF_SCOPE', {
+    message: `${machineId} must be inside the scope ${scope.text}, before and after, and its id and addresses must be free in it`,
+    metadata: { machine_id: machineId, scope: scope.text },
+  });
+}
+
+/** For what concerns the whole fleet. */
+export function needsWholeFleet(what: string, scope: Scope): Fault {
+  return new Fault('OUT_OF_SCOPE', {
+    message: `${what} concerns the whole fleet; the caller has the scope ${scope.text}`,
+    metadata: { scope: scope.text },
+  });
 }
 
 function invalidScope(problem: string): Fault {

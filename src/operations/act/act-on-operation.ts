@@ -1,4 +1,5 @@
 /** An operator's action on an operation. The operation has to pass the gates of its start again. */
+import type { Scope } from '../../domain/access/scope.ts';
 import type { Actor } from '../../domain/actor.ts';
 import { isTrue } from '../../domain/condition/condition.ts';
 import type { InterventionCode } from '../../domain/condition/intervention.ts';
@@ -39,6 +40,7 @@ export interface ActionCall {
   readonly action: OperatorAction;
   readonly reason: string;
   readonly actor: Actor;
+  readonly scope: Scope | null;
   /** The error code of a hold; HELD where a person holds the operation. */
   readonly heldAs?: InterventionCode;
 }
@@ -51,6 +53,7 @@ export async function actOnOperation(dependencies: ActionDependencies, call: Act
     checkWaiting: (waiting) => {
       if (action !== 'cancel') throw awaitsApproval(waiting);
     },
+    scope: call.scope,
     decide: (before, machine, latest) => {
       if (action === 'cancel' && isActive(before.status))
         return { decision: 'stop', cancel: cancelCall(call) };

@@ -28,6 +28,7 @@ export async function decideApproval(
   const operation = await recordApproval(database, {
     operationId,
     actor,
+    scope: caller.scope,
     decision,
     comment,
     check: (before, isUnchanged) => {
@@ -49,6 +50,7 @@ export function expireApproval(database: Database, operationId: string): Promise
   return recordApproval(database, {
     operationId,
     actor: EXPIRER,
+    scope: null,
     decision: 'expired',
     comment: '',
     check: () => {},

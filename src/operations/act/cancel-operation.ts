@@ -1,4 +1,4 @@
-import type { Actor } from '../../domain/actor.ts';
+import type { Acting } from '../../domain/access/caller.ts';
 import { actorLabel } from '../../domain/actor.ts';
 import { changeAtEnd } from '../../domain/operation/completion-policy.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
@@ -12,7 +12,7 @@ export interface CancelDependencies {
 
 export async function cancelOperation(
   dependencies: CancelDependencies,
-  call: { operationId: string; reason: string; actor: Actor },
+  call: Acting & { readonly operationId: string; readonly reason: string },
 ): Promise<Operation> {
   const operation = await recordCancel(dependencies.database, cancelCall(call));
   dependencies.notifyCancel(call.operationId);
@@ -20,7 +20,9 @@ export async function cancelOperation(
 }
 
 /** The cancel, with what it does to the machine of an operation that ends at once. */
-export function cancelCall(call: { operationId: string; reason: string; actor: Actor }): CancelCall {
+export function cancelCall(
+  call: Acting & { readonly operationId: string; readonly reason: string },
+): CancelCall {
   return {
     ...call,
     onCanceled: ({ operationId, type, completionPolicy }) =>

@@ -1,5 +1,6 @@
 /** Issues the token with which an agent enrols, for a new machine or for an existing one. */
 import { randomBytes } from 'node:crypto';
+import type { Scope } from '../../domain/access/scope.ts';
 import type { Actor } from '../../domain/actor.ts';
 import { DEFAULT_AGENT_PROVIDER, type PresenceTtls } from '../../domain/agent/agent.ts';
 import { isTrue } from '../../domain/condition/condition.ts';
@@ -10,7 +11,7 @@ import { type IssuedToken, issueAgentToken, type TokenIssue } from '../../store/
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
 import { listPools } from '../../store/agents/pools.ts';
 import type { Database } from '../../store/database/database.ts';
-import { findMachine } from '../../store/machines/machines.ts';
+import { findMachines } from '../../store/machines/machines.ts';
 import { hashToken, newSecret } from '../../store/tokens.ts';
 import { bareMachine, machineDeleted, machineEvent } from '../machines/inventory.ts';
 import { machineNotFound } from '../machines/machine-not-found.ts';
@@ -29,6 +30,7 @@ export interface AgentMachineCall {
   /** Empty: generic, or the provider of the existing machine. */
   readonly provider: string;
   readonly actor: Actor;
+  readonly scope: Scope | null;
   readonly now: Date;
 }
 
@@ -43,14 +45,15 @@ export async function createAgentMachine(
   dependencies: AgentMachineDependencies,
   call: AgentMachineCall,
 ): Promise<CreatedAgentMachine> {
-  const { actor } = call;
-  const pool = await knownPool(dependencies, call.pool);
+  const { actor, scope } = call;
+  const pool = await knownPool(dependencies, call);
   const secret = newSecret();
   const issue = {
     pool,
     tokenHash: hashToken(secret),
     pendingSeconds: dependencies.ttls.pendingSeconds,
     actor,
+    scope,
   };
   const { machine, moved } =
     call.machineId === ''
@@ -93,7 +96,7 @@ async function issueFor(
   issue: Issue,
 ): Promise<IssuedToken> {
   const { machineId, provider } = call;
-  const before = await findMachine(dependencies.database, machineId);
+  const [before] = await findMachines(dependencies.database, [machineId], call.scope);
   if (before?.service === 'deleted') throw machineDeleted(machineId);
   if (before && isTrue(before.conditions, 'Retired')) throw machineRetired(machineId);
   if (before && provider !== '' && provider !== before.spec.provider) {
@@ -112,9 +115,12 @@ function machineRetired(machineId: string): Fault {
   });
 }
 
-async function knownPool(dependencies: AgentMachineDependencies, pool: string): Promise<string> {
+async function knownPool(
+  dependencies: AgentMachineDependencies,
+  { pool, scope }: AgentMachineCall,
+): Promise<string> {
   if (pool === '') throw invalidField('pool', 'is required');
-  const pools = (await listPools(dependencies.database)).map(({ name }) => name);
+  const pools = (await listPools(dependencies.database, scope)).map(({ name }) => name);
   if (pools.includes(pool)) return pool;
   throw unmetPrecondition('POOL_NOT_FOUND', {
     message: `there is no pool ${JSON.stringify(pool.slice(0, 80))}; ${pools.length === 0 ? 'there is none yet: create it with `ingot pool create`' : `there are ${pools.join(', ')}`}`,

@@ -1,4 +1,5 @@
 /** Conditions that an admin sets and clears. */
+import type { Scope } from '../../domain/access/scope.ts';
 import type { Actor } from '../../domain/actor.ts';
 import { type ConditionType, isTrue } from '../../domain/condition/condition.ts';
 import { Fault } from '../../domain/error/fault.ts';
@@ -16,12 +17,13 @@ export interface FlagCall {
   readonly status: boolean;
   readonly reason: string;
   readonly actor: Actor;
+  readonly scope: Scope | null;
 }
 
 /** A flag that has the status already does not change, and keeps the time of its last transition. */
 export async function setFlag(database: Database, call: FlagCall): Promise<Machine> {
   const { flag, status, actor } = call;
-  const machine = await changeMachine(database, call.machineId, (before) => {
+  const machine = await changeMachine(database, call, (before) => {
     if (isTrue(before.conditions, flag) === status) return { machine: before, events: [] };
     if (flag === 'Retired' && !status && before.install === 'retired') throw retiredForGood(before);
     const condition = {

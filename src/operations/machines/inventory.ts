@@ -1,5 +1,7 @@
 /** Registers machines, and updates their labels and specs. Status is never taken from a client. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Acting } from '../../domain/access/caller.ts';
+import { machineOutOfScope, type Scope } from '../../domain/access/scope.ts';
 import type { Actor } from '../../domain/actor.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
 import type { FieldChange, NewEvent } from '../../domain/event.ts';
@@ -13,7 +15,12 @@ import { checkSpec, chosenProvider, labelledProvider } from '../../domain/machin
 import { specValue, withSpecValue } from '../../domain/machine/spec-value.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Database } from '../../store/database/database.ts';
-import { changeMachine, type MachineInput, type MachineRegistrar } from '../../store/machines/machines.ts';
+import {
+  changeMachine,
+  findMachines,
+  type MachineInput,
+  type MachineRegistrar,
+} from '../../store/machines/machines.ts';
 import { machineNotFound } from './machine-not-found.ts';
 
 export interface InventoryDependencies {
@@ -35,7 +42,7 @@ export interface MachineDescription {
 export async function registerMachine(
   dependencies: InventoryDependencies,
   description: MachineDescription,
-  actor: Actor,
+  acting: Acting,
 ): Promise<Machine> {
   const machineId =
     description.machineId === ''
@@ -44,14 +51,19 @@ export async function registerMachine(
   const { labels } = description;
   const spec = specOfMessage(description.spec);
   const input = checked(dependencies, { machineId, labels, spec }, dependencies.defaultProvider);
-  const registered = await dependencies.registrar.register(
-    input,
-    machineEvent(machineId, '', 'registered', actor, changesBetween(null, described(input))),
+  const { actor, scope } = acting;
+  if (scope !== null && !scope.contains({ ...input, pool: null })) throw machineOutOfScope(machineId, scope);
+  const event = machineEvent(machineId, '', 'registered', actor, changesBetween(null, described(input)));
+  const registered = await hidingForeign(dependencies, machineId, scope, () =>
+    dependencies.registrar.register(input, event),
   );
   if (registered) return registered;
-  return replace(dependencies, machineId, actor, (machine) =>
+  const replaced = await replace(dependencies, machineId, acting, (machine) =>
     checked(dependencies, { machineId, labels, spec }, machine.spec.provider),
   );
+  if (replaced) return replaced;
+  // The id is that of a machine outside of the scope.
+  throw scope === null ? machineNotFound(machineId) : machineOutOfScope(machineId, scope);
 }
 
 const SPEC = 'spec.';
@@ -62,16 +74,36 @@ export async function updateMachine(
   dependencies: InventoryDependencies,
   description: MachineDescription,
   mask: readonly string[] | null,
-  actor: Actor,
+  acting: Acting,
 ): Promise<Machine> {
   const machineId = checkMachineId(description.machineId, 'machine.machine_id');
   const paths = mask === null || mask.length === 0 ? impliedMask(description) : mask;
   for (const path of paths) checkPath(path);
-  return replace(dependencies, machineId, actor, (machine) => {
+  const updated = await replace(dependencies, machineId, acting, (machine) => {
     const described = masked(machine, description, paths);
     const next = namesProvider(description, paths) ? described : followingLabel(machine, described);
     return checked(dependencies, next, dependencies.defaultProvider, machine.spec.mac_addresses);
   });
+  if (!updated) throw machineNotFound(machineId);
+  return updated;
+}
+
+const HARDWARE_TAKEN: readonly string[] = ['MAC_ADDRESS_TAKEN', 'BMC_ENDPOINT_TAKEN', 'SSH_ENDPOINT_TAKEN'];
+
+/** A refusal that names another machine says nothing about it where it is outside of the scope. */
+async function hidingForeign<T>(
+  { database }: InventoryDependencies,
+  machineId: string,
+  scope: Scope | null,
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (scope === null || !(error instanceof Fault) || !HARDWARE_TAKEN.includes(error.reason)) throw error;
+    const [holder] = await findMachines(database, [error.metadata.machine_id ?? ''], scope);
+    throw holder ? error : machineOutOfScope(machineId, scope);
+  }
 }
 
 function namesProvider({ spec }: MachineDescription, paths: readonly string[]): boolean {
@@ -156,13 +188,14 @@ export function bareMachine(
   return checked(dependencies, { machineId, labels: {}, spec: { ...EMPTY_SPEC, provider } }, provider);
 }
 
+/** Null: there is no such machine in the scope. */
 async function replace(
   dependencies: InventoryDependencies,
   machineId: string,
-  actor: Actor,
+  { actor, scope }: Acting,
   next: (machine: Machine) => MachineInput,
-): Promise<Machine> {
-  const machine = await changeMachine(dependencies.database, machineId, (before) => {
+): Promise<Machine | null> {
+  const change = (before: Machine) => {
     if (before.service === 'deleted') throw machineDeleted(machineId);
     const { labels, spec } = next(before);
     checkUnderOperation(dependencies, before, { labels, spec });
@@ -174,9 +207,10 @@ async function replace(
         machineEvent(machineId, 'registered', 'updated', actor, machineChanges(before, { labels, spec })),
       ],
     };
-  });
-  if (!machine) throw machineNotFound(machineId);
-  return machine;
+  };
+  return hidingForeign(dependencies, machineId, scope, () =>
+    changeMachine(dependencies.database, { machineId, scope }, change),
+  );
 }
 
 /** Called with the machine locked, so that no operation starts between this and the write. */

@@ -1,4 +1,5 @@
 /** Sets the service state of a machine by hand, outside of a workflow. */
+import type { Scope } from '../../domain/access/scope.ts';
 import { type Actor, actorLabel } from '../../domain/actor.ts';
 import { inAnyCase } from '../../domain/any-case.ts';
 import { upstreamDisagreement } from '../../domain/condition/drift.ts';
@@ -23,13 +24,14 @@ export interface SetServiceCall {
   readonly to: string;
   readonly reason: string;
   readonly actor: Actor;
+  readonly scope: Scope | null;
   /** Set it even where the upstream disagrees. */
   readonly force: boolean;
 }
 
 export async function setServiceState(database: Database, call: SetServiceCall): Promise<Machine> {
   const { machineId, reason, actor } = call;
-  const machine = await changeMachine(database, machineId, (before) => {
+  const machine = await changeMachine(database, call, (before) => {
     const { to, owner } = checkService(before, inAnyCase(statesOf(serviceLifecycle), call.to) ?? call.to);
     if (before.activeOperationId !== null) throw activeFault(machineId, before.activeOperationId);
     const at = new Date();

@@ -2,8 +2,10 @@
  * What a node is installed with, and what is missing for it: one answer for approvals, operations and boots. Kernels
  * and initramfs are local files; replicas on several hosts share a data directory, or each has its copy.
  */
+
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Scope } from '../../domain/access/scope.ts';
 import { type Fault, unmetPrecondition } from '../../domain/error/fault.ts';
 import { type InstallerArch, installerArchOf, installerFile } from '../../domain/install/architecture.ts';
 import {
@@ -78,12 +80,14 @@ export function profileNameOf(node: Pick<Node, 'profile'>): string {
   return node.profile === '' ? DEFAULT_PROFILE_NAME : node.profile;
 }
 
+/** A stored one that the scope may not read does not exist for its caller; machines boot without a scope. */
 export async function knownProfile(
   { profiles }: Pick<InstallPlanDependencies, 'profiles'>,
   session: Session,
   name: string,
+  scope: Scope | null = null,
 ): Promise<InstallProfile | null> {
-  const stored = profiles.get(name) ?? (await findInstallProfile(session, name));
+  const stored = profiles.get(name) ?? (await findInstallProfile(session, name, scope));
   return stored ?? builtInProfile(name);
 }
 
@@ -105,7 +109,7 @@ export async function readInstallPlan(
   const { profile, wanted } = prepared;
   if (wanted === null) return { profile, image: null };
   if ('url' in wanted) return { profile, image: { name: '', ...wanted, format: null, virtualBytes: null } };
-  const image = await findImage(session, wanted.name);
+  const image = await findImage(session, wanted.name, null);
   if (!image) return imageMissing(wanted.name);
   const obstacle = formatObstacle(dependencies, profile, node.facts.arch, image);
   if (obstacle) return obstacle;

@@ -176,11 +176,14 @@ async function checkImage(
   const { arch } = node.facts;
   const wanted = imageWanted(dependencies, { profileName, profile, arch, orderedImage: image });
   if (wanted === null) return;
-  const found = await findImage(session, wanted);
+  const found = await findImage(session, wanted, null);
   if (!found) {
     throw noImage(
       wanted,
-      (await listImages(session)).map((known) => known.name),
+      // The machine's tenant reads this: images of other scopes are not named.
+      (await listImages(session, null)).flatMap(({ name, scopeTerms }) =>
+        scopeTerms.length > 0 ? [] : name,
+      ),
     );
   }
   const obstacle = profile && formatObstacle(dependencies, profile, arch, found);

@@ -82,7 +82,7 @@ export async function fillMacAddresses(
   const found = nics.flatMap(({ mac_address: address }) => (address === undefined ? [] : [address]));
   const addresses = [...new Set([node.macAddress, ...found])].slice(0, MAX_MACS);
   try {
-    await changeNode(dependencies.database, node.machineId, async (locked, session) => {
+    await changeNode(dependencies.database, { ...node, scope: null }, async (locked, session) => {
       if (locked.machine.spec.mac_addresses.length > 0) return null;
       const free = await freeAddresses(session, locked.machine, addresses);
       if (free.length === 0) return null;

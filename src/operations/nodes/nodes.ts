@@ -1,4 +1,5 @@
 /** Nodes as admins manage them: register, edit, move through the install lifecycle, retire. */
+import type { Scope } from '../../domain/access/scope.ts';
 import type { Actor } from '../../domain/actor.ts';
 import { inAnyCase } from '../../domain/any-case.ts';
 import { isTrue } from '../../domain/condition/condition.ts';
@@ -19,12 +20,13 @@ import type { Provider } from '../../providers/provider.ts';
 import type { Database, Session } from '../../store/database/database.ts';
 import { changeEvent } from '../../store/events/record-change.ts';
 import { isHardwareTaken } from '../../store/machines/machine-hardware.ts';
-import { lockMachines, writeMachines } from '../../store/machines/machine-rows.ts';
+import { lockMachineIn, writeMachines } from '../../store/machines/machine-rows.ts';
 import { insertMachine } from '../../store/machines/machines.ts';
 import {
   changeNode,
   findNode,
   findNodeIdByMac,
+  findNodeIn,
   insertNode,
   isOperationWanted,
   type LockedNode,
@@ -32,7 +34,7 @@ import {
   type NodeChange,
 } from '../../store/nodes/nodes.ts';
 import { bareMachine, machineChanges, machineEvent } from '../machines/inventory.ts';
-import { checkApproval, checkMayPend, type InstallPlanDependencies } from './install-plan.ts';
+import { checkApproval, checkMayPend, type InstallPlanDependencies, knownProfile } from './install-plan.ts';
 import { judgeConflict, moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 import {
   EDITABLE_FACTS,
@@ -51,6 +53,8 @@ export interface NodeDependencies extends InstallPlanDependencies {
   /** The provider of machines that were unknown before. */
   readonly nodeProvider: string;
   readonly newMachineId: () => string;
+  /** Of the caller; null for machines and for the server itself. A node that is not in it does not exist. */
+  readonly scope: Scope | null;
   /** How long after an approval, a power cycle or a report a boot is expected. */
   readonly bootWindowSeconds: number;
   readonly now: () => Date;
@@ -80,6 +84,8 @@ export async function createNode(
   input: NodeInput,
   actor: Actor,
 ): Promise<Node> {
+  const { scope } = dependencies;
+  await checkProfile(dependencies, dependencies.database, input.workflow ?? '');
   const node = await addNode(
     dependencies,
     {
@@ -93,8 +99,24 @@ export async function createNode(
   );
   if (node) return node;
   const holderId = await findNodeIdByMac(dependencies.database, input.mac_address);
-  const holder = holderId === null ? null : await findNode(dependencies.database, holderId);
+  const holder = holderId === null ? null : await findNodeIn(dependencies.database, holderId, scope);
+  if (!holder && scope !== null) throw nodeOutOfScope(input.mac_address, scope);
   throw macTaken(input.mac_address, holder);
+}
+
+/** The same whether the machine would be outside of the scope, or another tenant has the address. */
+function nodeOutOfScope(mac: string, scope: Scope): Fault {
+  return new Fault('OUT_OF_SCOPE', {
+    message: `a node with the MAC ${mac} must be a machine inside the scope ${scope.text}, and its address must be free in it`,
+    metadata: { mac_address: mac, scope: scope.text },
+  });
+}
+
+/** With a scope, a node is given a workflow only that its caller may read. */
+async function checkProfile(dependencies: NodeDependencies, session: Session, name: string): Promise<void> {
+  const { scope } = dependencies;
+  if (scope === null || name === '' || (await knownProfile(dependencies, session, name, scope))) return;
+  throw invalidField('workflow', `there is no workflow ${JSON.stringify(name.slice(0, 80))}`);
 }
 
 function macTaken(mac: string, holder: Node | null): Fault {
@@ -141,6 +163,8 @@ function insertNewNode(
       { install: { to: installLifecycle.initial, owner: 'admin', metadata: { mac_address: macAddress } } },
       { at: dependencies.now(), actor, operationId: null },
     );
+    const { scope } = dependencies;
+    if (scope !== null && !scope.contains(changed.machine)) throw nodeOutOfScope(macAddress, scope);
     await writeMachines(session, [changed.machine], changed.events);
     return findNode(session, machine.machineId);
   });
@@ -155,8 +179,8 @@ async function enter(
   actor: Actor,
 ): Promise<Machine | null> {
   if (knownId !== null) {
-    const machine = (await lockMachines(session, [knownId])).get(knownId);
-    return machine && machine.install === null ? machine : null;
+    const machine = await lockMachineIn(session, knownId, dependencies.scope);
+    return machine?.install === null ? machine : null;
   }
   const machineId = dependencies.newMachineId();
   const bare = bareMachine(dependencies, machineId, dependencies.nodeProvider);
@@ -165,7 +189,7 @@ async function enter(
 }
 
 export async function getNode(dependencies: NodeDependencies, id: string): Promise<Node> {
-  const node = await findNode(dependencies.database, id);
+  const node = await findNodeIn(dependencies.database, id, dependencies.scope);
   if (!node) throw nodeNotFound(id);
   return node;
 }
@@ -177,8 +201,11 @@ export async function changeAndLog(
   decide: (locked: LockedNode, session: Session) => Promise<NodeChange | null> | NodeChange | null,
 ): Promise<Node> {
   let events: NodeChange['events'] = [];
-  const node = await changeNode(dependencies.database, id, async (locked, session) => {
+  const { scope } = dependencies;
+  const node = await changeNode(dependencies.database, { machineId: id, scope }, async (locked, session) => {
     const change = await decide(locked, session);
+    const profile = change?.node.profile ?? '';
+    if (profile !== locked.node.profile) await checkProfile(dependencies, session, profile);
     events = change?.events ?? [];
     return change;
   });

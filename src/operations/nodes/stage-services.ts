@@ -46,6 +46,7 @@ export function createNodeServices(dependencies: StageServiceDependencies): Node
         pool,
         provider: '',
         actor,
+        scope: null,
         now: new Date(),
       });
       dependencies.tokensChanged();

@@ -1,4 +1,5 @@
 /** Moves the identity of a machine to replacement hardware; its history stays (docs/nodes.md). */
+import { machineOutOfScope } from '../../domain/access/scope.ts';
 import { type Fault, invalidField, missingField } from '../../domain/error/fault.ts';
 import type { MachineSpec } from '../../domain/machine/machine.ts';
 import { checkText } from '../../domain/machine/machine-input.ts';
@@ -9,7 +10,7 @@ import type { StepDefinition } from '../../domain/operation/step.ts';
 import { defineStep } from '../../steps/registry.ts';
 import type { Database } from '../../store/database/database.ts';
 import { hardwareHolders } from '../../store/machines/machine-hardware.ts';
-import { findMachine } from '../../store/machines/machines.ts';
+import { findMachines } from '../../store/machines/machines.ts';
 import { startOnHardware } from './start-on-hardware.ts';
 import type { MachineCall, StartDependencies } from './start-on-machine.ts';
 
@@ -26,13 +27,13 @@ export async function migrateMachine(
   dependencies: StartDependencies & { readonly database: Database },
   call: MigrateCall,
 ): Promise<Operation> {
-  const { machineId, image } = call;
+  const { image } = call;
   const replacement = checkReplacement(call.replacement);
   return startOnHardware(dependencies, call, {
     type: 'MIGRATE',
     params: paramsOf(replacement, image),
     steps: migrationSteps(replacement, image),
-    refusal: await replacementFault(dependencies.database, machineId, replacement),
+    refusal: await replacementFault(dependencies.database, call, replacement),
     asFound: (machine) => ({ ...machine, spec: specWith(machine.spec, replacement) }),
   });
 }
@@ -122,10 +123,10 @@ function writing(image: string): StepDefinition {
  */
 async function replacementFault(
   database: Database,
-  machineId: string,
+  { machineId, scope }: MachineCall,
   replacement: Replacement,
 ): Promise<Fault | null> {
-  const machine = await findMachine(database, machineId);
+  const [machine] = await findMachines(database, [machineId], scope);
   if (!machine) return null;
   if (machine.install === 'active' && isSameHardware(machine.spec, replacement))
     return invalidField(
@@ -134,7 +135,8 @@ async function replacementFault(
     );
   const holders = await hardwareHolders(database, { machineId, spec: specWith(machine.spec, replacement) });
   for (const { machineId: holder, fault } of holders) {
-    const other = await findMachine(database, holder);
+    const [other] = await findMachines(database, [holder], scope);
+    if (!other && scope !== null) return machineOutOfScope(machineId, scope);
     if (other && !canBeReplacement(other)) return fault;
   }
   return null;

@@ -1,4 +1,5 @@
 /** Starts an operation on the hardware of a node. Its checks: flags, phase, install state, then what the steps need. */
+import { machineOutOfScope } from '../../domain/access/scope.ts';
 import { type Fault, unmetPrecondition } from '../../domain/error/fault.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import {
@@ -38,7 +39,10 @@ export function startOnHardware(
       checkPhase(machine, type, HARDWARE_OPERATIONS[type].phases);
       checkInstall(machine, type);
       if (refusal) throw refusal;
-      checkSteps(steps, asFound?.(machine));
+      const found = asFound?.(machine) ?? machine;
+      if (call.scope !== null && !call.scope.contains(found))
+        throw machineOutOfScope(machine.machineId, call.scope);
+      checkSteps(steps, found);
       return { type, planId: '', completionPolicy: 'operation', params, steps };
     },
   });

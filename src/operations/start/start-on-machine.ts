@@ -3,6 +3,7 @@
  * or decide on the locked machine and insert a new one. The order of the checks is part of each verb's API: `decide` makes
  * them in its own order, after the replay and the machine, and before the active operation.
  */
+import type { Scope } from '../../domain/access/scope.ts';
 import { type Actor, actorLabel, isPerson } from '../../domain/actor.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { type ApprovalRule, approvalFor } from '../../domain/operation/approval.ts';
@@ -29,6 +30,7 @@ export interface MachineCall {
   readonly machineId: string;
   readonly requestId: string;
   readonly actor: Actor;
+  readonly scope: Scope | null;
 }
 
 /** What `decide` works with. */
@@ -53,7 +55,7 @@ export interface StartRules {
 
 export async function startOnMachine(
   { starter, providers, newOperationId, approvalRules, wake }: StartDependencies,
-  { machineId, requestId, actor }: MachineCall,
+  { machineId, requestId, actor, scope }: MachineCall,
   rules: StartRules,
 ): Promise<Operation> {
   const started = await starter.start({
@@ -61,6 +63,7 @@ export async function startOnMachine(
     requestId,
     fingerprint: JSON.stringify(rules.fingerprint),
     actor,
+    scope,
     startedBy: actorLabel(actor),
     planId: rules.storedPlanId ?? null,
     readsInstalls: ({ spec }) => providers.get(spec.provider)?.installsOverNetwork ?? false,

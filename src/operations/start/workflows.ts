@@ -1,4 +1,5 @@
 /** Starts the workflows: onboarding, decommission, drain and removal (docs/maas.md). */
+import { machineOutOfScope } from '../../domain/access/scope.ts';
 import type { ActorKind } from '../../domain/actor.ts';
 import { Fault, invalidField, missingField } from '../../domain/error/fault.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
@@ -19,7 +20,7 @@ import { type WorkflowKind, workflowStarts } from '../../domain/workflow/workflo
 import { defineStep } from '../../steps/registry.ts';
 import { poolExists } from '../../store/agents/pools.ts';
 import type { Database } from '../../store/database/database.ts';
-import { findMachine } from '../../store/machines/machines.ts';
+import { findMachine, findMachines } from '../../store/machines/machines.ts';
 import { lastServiceChange } from '../../store/machines/service-machines.ts';
 import { findOperation } from '../../store/operations/find-operations.ts';
 import { checkFlags } from './start-gates.ts';
@@ -49,8 +50,8 @@ export async function onboardMachine(
 ): Promise<Operation> {
   const { pool } = call;
   if (pool === '') throw missingField('pool');
-  if (!(await poolExists(dependencies.database, pool))) throw noPool(pool);
-  await checkQuarantine(dependencies.database, call.machineId);
+  if (!(await poolExists(dependencies.database, pool, call.scope))) throw noPool(pool);
+  await checkQuarantine(dependencies.database, call);
   return start(dependencies, call, {
     type: 'ONBOARD',
     completionPolicy: 'onboarding',
@@ -62,8 +63,8 @@ export async function onboardMachine(
 }
 
 /** A machine that a person quarantined is under investigation: deploying it again would destroy the evidence. */
-async function checkQuarantine(database: Database, machineId: string): Promise<void> {
-  const machine = await findMachine(database, machineId);
+async function checkQuarantine(database: Database, { machineId, scope }: MachineCall): Promise<void> {
+  const [machine] = await findMachines(database, [machineId], scope);
   if (machine?.service !== 'quarantined') return;
   const mover = await lastServiceChange(database, machineId);
   if (mover === null || !PEOPLE.includes(mover.actorKind)) return;
@@ -130,7 +131,7 @@ async function startOrJoin(
   } catch (error) {
     if (!(error instanceof Fault && error.reason === 'OPERATION_ACTIVE')) throw error;
     const { database } = dependencies;
-    const operation = await findOperation(database, error.metadata.operation_id ?? '');
+    const operation = await findOperation(database, error.metadata.operation_id ?? '', call.scope);
     const machine = await findMachine(database, call.machineId);
     const isOwned = machine?.service === (workflow.kind === 'DRAIN' ? 'draining' : 'removing');
     if (!operation || !isOwned || operation.cancelRequested) throw error;
@@ -153,6 +154,9 @@ function start(
     decide: ({ machine, checkSteps }) => {
       const steps = stepsOf(workflow);
       if (type === 'ONBOARD') checkFlags(machine);
+      const { scope } = call;
+      if (scope !== null && !scope.contains({ ...machine, pool: params.pool ?? machine.pool }))
+        throw machineOutOfScope(machine.machineId, scope);
       checkSteps(steps);
       // The first service state and the operation that owns it are written together.
       const change = workflowStarts(workflow.kind)[machine.service ?? 'none'];

@@ -48,7 +48,7 @@ export function createDispatcher(
       merge: mergeChanges,
     },
     handlerFor: async (operation, step) => {
-      const machine = await machines.find(operation.subject);
+      const machine = await machines.find(operation.subject, null);
       const provider = machine ? providers.get(machine.spec.provider) : undefined;
       if (machine && provider)
         return handlerFor(step, { machine, provider, controlPlane: options.controlPlane() });

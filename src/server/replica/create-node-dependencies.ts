@@ -32,6 +32,7 @@ export function createNodeDependencies(
     // Until the configuration names a provider, only the node's own agent reports about it.
     nodeProvider: netboot.provider ?? DEFAULT_AGENT_PROVIDER,
     newMachineId,
+    scope: null,
     now,
     logTransition: (entry) => log.info(entry, 'node state changed'),
     logRefused: (entry, message) => log.warn(entry, message),

@@ -81,7 +81,10 @@ function lineOf(document: Document.Parsed, lines: LineCounter, path: readonly Pr
 export async function storePlanFiles(database: Database, files: readonly PlanFile[]): Promise<void> {
   const plans = files.map(({ plan }) => plan);
   try {
-    await createPlans(database, plans, { kind: 'system', id: 'plans directory' });
+    await createPlans(database, plans, {
+      actor: { kind: 'system', id: 'plans directory' },
+      scope: null,
+    });
   } catch (error) {
     const wrong = error instanceof Fault && files.find(({ plan }) => plan.planId === error.metadata.plan_id);
     if (!wrong) throw error;

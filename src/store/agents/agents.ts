@@ -4,6 +4,7 @@
  *
  * Machines are locked first, in the order of their ids, as everywhere.
  */
+import { machineOutOfScope, type Scope } from '../../domain/access/scope.ts';
 import type { Actor } from '../../domain/actor.ts';
 import {
   type Agent,
@@ -19,7 +20,7 @@ import { agentReady, agentRegistered, tokenIssued } from '../../domain/agent/age
 import type { NewEvent } from '../../domain/event.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Database, Session } from '../database/database.ts';
-import { lockMachines, writeChanged, writeMachines } from '../machines/machine-rows.ts';
+import { lockMachineIn, lockMachines, writeChanged, writeMachines } from '../machines/machine-rows.ts';
 import { insertMachine, type MachineInput } from '../machines/machines.ts';
 import type { KeepaliveStore } from './keepalive-store.ts';
 
@@ -110,6 +111,7 @@ export interface TokenIssue {
   readonly tokenHash: Buffer;
   readonly pendingSeconds: number;
   readonly actor: Actor;
+  readonly scope: Scope | null;
 }
 
 const ISSUE_TOKEN = `
@@ -145,7 +147,10 @@ export async function issueAgentToken(database: Database, issue: TokenIssue): Pr
       const { input, event } = issue.newMachine;
       if ((await insertMachine(session, input, event)) === null) return null;
     }
-    const machine = (await lockMachines(session, [issue.machineId])).get(issue.machineId);
+    const { machineId, scope } = issue;
+    const machine = issue.newMachine
+      ? (await lockMachines(session, [machineId])).get(machineId)
+      : await lockMachineIn(session, machineId, scope);
     if (!machine) return null;
     const changed = tokenIssued(machine, { at: new Date(), actor: issue.actor });
     const before = issue.newMachine ? null : await addressOf(session, issue.machineId);
@@ -169,6 +174,7 @@ export async function issueAgentToken(database: Database, issue: TokenIssue): Pr
       snapshot: null,
     };
     const next = { ...changed.machine, pool: issue.pool };
+    if (scope !== null && !scope.contains(next)) throw machineOutOfScope(machineId, scope);
     await writeMachines(session, [next], [...changed.events, event], ['tokens']);
     const isMoved =
       before && (before.poolName !== issue.pool || before.providerName !== machine.spec.provider);

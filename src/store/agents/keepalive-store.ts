@@ -5,6 +5,7 @@
  * An entry lives until its time to live has passed since it was last written. It is found by provider, pool and
  * machine together.
  */
+import type { Scope } from '../../domain/access/scope.ts';
 import type {
   AgentAddress,
   AgentFacts,
@@ -45,11 +46,12 @@ export interface KeepaliveStore {
   read(addresses: readonly AgentAddress[]): Promise<Array<Vitals | null>>;
   /**
    * Over the entries that are ready and whose machines are schedulable, by pool: sums, and averages of percentages.
-   * `offered` names those machines, for a store that does not know machines.
+   * `offered` names those machines, for a store that does not know machines; they are in the scope.
    */
   poolMetrics(
     pools: readonly string[],
     offered: () => Promise<Pick<ReadonlySet<string>, 'has'>>,
+    scope: Scope | null,
   ): Promise<Map<string, Metrics>>;
   /** Removes all data of these entries. */
   remove(addresses: readonly AgentAddress[]): Promise<void>;

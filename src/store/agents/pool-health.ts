@@ -1,8 +1,10 @@
 /** The health of pools: their machines by presence and by whether they are schedulable, and the capacity of those. */
+import type { Scope } from '../../domain/access/scope.ts';
 import { type Metrics, UNKNOWN_GPU } from '../../domain/agent/agent.ts';
 import type { Presence } from '../../domain/agent/presence.ts';
 import type { UnschedulableReason } from '../../domain/machine/schedulable.ts';
 import type { Session } from '../database/database.ts';
+import { inScope, preparedAs, scopeCondition } from '../filter/scope-condition.ts';
 import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../machines/schedulable-column.ts';
 import { type KeepaliveStore, KeepalivesAway } from './keepalive-store.ts';
 import { listPools, type Pool } from './pools.ts';
@@ -36,13 +38,13 @@ export interface PoolHealth extends Pool {
 }
 
 /** A machine that has not registered has no capacity. */
-const COUNTS = `
+const countsOf = (within: string) => `
   SELECT m.pool, m.presence, ${UNSCHEDULABLE_COLUMN} AS reason, count(*) AS machines,
     coalesce(sum(a.cpu_millicores), 0)::float8 AS cpu_millicores,
     coalesce(sum(a.memory_bytes), 0)::float8 AS memory_bytes,
     coalesce(sum(a.gpu_count), 0)::float8 AS gpu_count
   FROM machines m LEFT JOIN agents a USING (machine_id)
-  WHERE m.pool = ANY($1) AND m.presence IS NOT NULL AND m.service IS DISTINCT FROM 'deleted' GROUP BY 1, 2, 3`;
+  WHERE m.pool = ANY($1) AND m.presence IS NOT NULL AND m.service IS DISTINCT FROM 'deleted' AND ${within} GROUP BY 1, 2, 3`;
 
 interface CountRow {
   pool: string;
@@ -54,12 +56,13 @@ interface CountRow {
   gpu_count: number;
 }
 
-const GPUS = `
+const gpusOf = (within: string) => `
   SELECT m.pool, g.model, sum(g.count)::float8 AS total,
     coalesce(sum(g.count) FILTER (WHERE ${SCHEDULABLE_COLUMN}), 0)::float8 AS schedulable
   FROM machines m JOIN agents a USING (machine_id)
     CROSS JOIN LATERAL jsonb_to_recordset(a.gpus) AS g(model text, count integer)
   WHERE m.pool = ANY($1) AND m.presence IS NOT NULL AND m.service IS DISTINCT FROM 'deleted' AND a.gpus <> '[]'
+    AND ${within}
   GROUP BY 1, 2`;
 
 interface GpuRow {
@@ -75,30 +78,45 @@ const NO_MACHINES = { pending: 0, registered: 0, ready: 0, expired: 0 } as const
 >;
 const NO_CAPACITY: PoolCapacity = { cpuMillicores: 0, memoryBytes: 0, gpuCount: 0 };
 
-export async function readPoolHealth(session: Session, keepalives: KeepaliveStore): Promise<PoolHealth[]> {
-  return healthOf(session, keepalives, await listPools(session));
+export interface PoolsRequest {
+  readonly keepalives: KeepaliveStore;
+  /** The caller's: pools are those that it sees, with its own machines alone. */
+  readonly scope: Scope | null;
+}
+
+export async function readPoolHealth(session: Session, request: PoolsRequest): Promise<PoolHealth[]> {
+  return healthOf(session, request, await listPools(session, request.scope));
 }
 
 /** Null: there is no such pool. */
 export async function readPool(
   session: Session,
-  keepalives: KeepaliveStore,
+  request: PoolsRequest,
   name: string,
 ): Promise<PoolHealth | null> {
-  const pools = (await listPools(session)).filter((pool) => pool.name === name);
-  return (await healthOf(session, keepalives, pools))[0] ?? null;
+  const pools = (await listPools(session, request.scope)).filter((pool) => pool.name === name);
+  return (await healthOf(session, request, pools))[0] ?? null;
 }
 
 async function healthOf(
   session: Session,
-  keepalives: KeepaliveStore,
+  { keepalives, scope }: PoolsRequest,
   pools: readonly Pool[],
 ): Promise<PoolHealth[]> {
   const names = pools.map(({ name }) => name);
-  const counts = await session.run<CountRow & Record<string, unknown>>('count-pools', COUNTS, [names]);
-  const gpus = await session.run<GpuRow & Record<string, unknown>>('pool-gpus', GPUS, [names]);
-  const offered = () => schedulableIn(session, names);
-  const metrics = await keepalives.poolMetrics(names, offered).catch((error: unknown) => {
+  const { text, values } = inScope(scope, 'm.machine_id', 2);
+  const counts = await session.run<CountRow & Record<string, unknown>>(
+    preparedAs('count-pools', scope),
+    countsOf(text),
+    [names, ...values],
+  );
+  const gpus = await session.run<GpuRow & Record<string, unknown>>(
+    preparedAs('pool-gpus', scope),
+    gpusOf(text),
+    [names, ...values],
+  );
+  const offered = () => schedulableIn(session, names, scope);
+  const metrics = await keepalives.poolMetrics(names, offered, scope).catch((error: unknown) => {
     // Health does not depend on metrics.
     if (error instanceof KeepalivesAway) return new Map<string, Metrics>();
     throw error;
@@ -171,11 +189,16 @@ function sumOf(gpus: readonly PoolGpus[], count: 'schedulable' | 'total'): numbe
   return gpus.reduce((sum, each) => sum + each[count], 0);
 }
 
-async function schedulableIn(session: Session, pools: readonly string[]): Promise<ReadonlySet<string>> {
+async function schedulableIn(
+  session: Session,
+  pools: readonly string[],
+  scope: Scope | null,
+): Promise<ReadonlySet<string>> {
+  const { text, values } = scopeCondition(scope, 2);
   const rows = await session.run<{ machine_id: string }>(
-    'schedulable-machines',
-    `SELECT machine_id FROM machines WHERE pool = ANY($1) AND ${SCHEDULABLE_COLUMN}`,
-    [pools],
+    preparedAs('schedulable-machines', scope),
+    `SELECT machine_id FROM machines WHERE pool = ANY($1) AND ${SCHEDULABLE_COLUMN} AND ${text}`,
+    [pools, ...values],
   );
   return new Set(rows.map((row) => row.machine_id));
 }

@@ -1,10 +1,15 @@
 /** Worker pools: names that agents may enrol under. */
+import type { Acting } from '../../domain/access/caller.ts';
+import type { Scope } from '../../domain/access/scope.ts';
 import { type Actor, actorLabel } from '../../domain/actor.ts';
 import { POOL_RULE } from '../../domain/agent/agent.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import type { Database, Session } from '../database/database.ts';
 import { appendEvents } from '../events/append-events.ts';
 import { changeEvent, recordChange } from '../events/record-change.ts';
+import { preparedAs, scopeCondition } from '../filter/scope-condition.ts';
+import type { SqlCondition } from '../filter/to-sql.ts';
+import { notAvailable, termsOf } from '../owned-records.ts';
 
 export interface Pool {
   readonly name: string;
@@ -27,13 +32,16 @@ function poolOf(row: PoolRow): Pool {
   return { name: row.pool_name, createdBy: row.created_by, createdAt: row.created_at };
 }
 
-export async function createPool(database: Database, name: string, actor: Actor): Promise<Pool> {
+export async function createPool(database: Database, name: string, { actor, scope }: Acting): Promise<Pool> {
   return database.transaction(async (session) => {
     const [row] = await session.run<PoolRow & Record<string, unknown>>(
       'create-pool',
-      `INSERT INTO pools (pool_name, created_by) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`,
-      [name, actorLabel(actor)],
+      `INSERT INTO pools (pool_name, created_by, scope_terms) VALUES ($1, $2, $3)
+       ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`,
+      [name, actorLabel(actor), termsOf(scope)],
     );
+    if (!row && scope !== null && !(await poolExists(session, name, scope)))
+      throw notAvailable(`pool ${name}`, scope);
     if (!row) {
       throw new Fault('POOL_EXISTS', {
         message: `there is a pool named ${name} already`,
@@ -69,17 +77,33 @@ export async function ensurePools(database: Database, names: readonly string[]):
   });
 }
 
-export async function listPools(session: Session): Promise<Pool[]> {
+/** A caller with a scope sees the pools that have a machine of its scope, and those that were created in its scope. */
+function visiblePools(scope: Scope | null, firstParameter: number): SqlCondition {
+  if (scope === null) return { text: 'TRUE', values: [] };
+  const machines = scopeCondition(scope, firstParameter + 1);
+  const used = `pool_name IN (SELECT pool FROM machines WHERE ${machines.text})`;
+  const own = `(scope_terms <> '{}' AND scope_terms <@ $${firstParameter}::text[])`;
+  return { text: `(${own} OR ${used})`, values: [scope.terms, ...machines.values] };
+}
+
+export async function listPools(session: Session, scope: Scope | null): Promise<Pool[]> {
+  const { text, values } = visiblePools(scope, 1);
   const rows = await session.run<PoolRow & Record<string, unknown>>(
-    'list-pools',
-    `SELECT ${COLUMNS} FROM pools ORDER BY pool_name`,
+    preparedAs('list-pools', scope),
+    `SELECT ${COLUMNS} FROM pools WHERE ${text} ORDER BY pool_name`,
+    [...values],
   );
   return rows.map(poolOf);
 }
 
-export async function poolExists(session: Session, name: string): Promise<boolean> {
+export async function poolExists(session: Session, name: string, scope: Scope | null): Promise<boolean> {
   // The database refuses some strings that are not names, such as NUL.
   if (!POOL_RULE.test(name)) return false;
-  const rows = await session.run('pool-exists', 'SELECT 1 AS found FROM pools WHERE pool_name = $1', [name]);
+  const { text, values } = visiblePools(scope, 2);
+  const rows = await session.run(
+    preparedAs('pool-exists', scope),
+    `SELECT 1 AS found FROM pools WHERE pool_name = $1 AND ${text}`,
+    [name, ...values],
+  );
   return rows.length > 0;
 }

@@ -17,6 +17,7 @@ import {
 } from '../../domain/agent/agent.ts';
 import { numberArray, textArray } from '../database/array-literal.ts';
 import type { Session } from '../database/database.ts';
+import { inScope, preparedAs } from '../filter/scope-condition.ts';
 import { SCHEDULABLE_COLUMN } from '../machines/schedulable-column.ts';
 import type { KeepaliveOutcome, KeepaliveStore } from './keepalive-store.ts';
 import { metricsOfRow } from './metrics-of-row.ts';
@@ -56,10 +57,11 @@ const READ = `
   SELECT machine_id, agent_version, last_keepalive_at, expires_at, ${METRIC_NAMES.join(', ')}
   FROM agent_presence WHERE machine_id = ANY($1) AND status <> 'expired'`;
 
-const POOL_METRICS = `
+const poolMetricsOf = (within: string) => `
   SELECT p.pool, ${METRIC_NAMES.map((name) => `${METRICS[name].inPool === 'sum' ? 'sum' : 'avg'}(p.${name}) AS ${name}`).join(', ')}
   FROM agent_presence p JOIN machines m USING (machine_id)
-  WHERE p.status = 'ready' AND p.pool = ANY($1) AND ${SCHEDULABLE_COLUMN} GROUP BY p.pool`;
+  WHERE p.status = 'ready' AND p.pool = ANY($1) AND ${SCHEDULABLE_COLUMN} AND ${within}
+  GROUP BY p.pool`;
 
 interface KeptRow extends Record<string, unknown> {
   /** In the batch, from 1. */
@@ -111,11 +113,12 @@ export function createPostgresKeepalives(session: Session, ttls: PresenceTtls): 
       );
     },
 
-    async poolMetrics(pools) {
+    async poolMetrics(pools, _offered, scope) {
+      const { text, values } = inScope(scope, 'm.machine_id', 2);
       const rows = await session.run<Metrics & { pool: string } & Record<string, unknown>>(
-        'pool-metrics',
-        POOL_METRICS,
-        [pools],
+        preparedAs('pool-metrics', scope),
+        poolMetricsOf(text),
+        [pools, ...values],
       );
       return new Map(rows.map((row) => [row.pool, metricsOfRow(row)]));
     },

@@ -71,7 +71,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'
     await sleep(1_200);
     expect(await brief.keep([said('a')])).toEqual([{ outcome: 'gone' }]);
     expect(redis.cli('keys', '*')).toEqual([INDEX]);
-    expect((await brief.poolMetrics(['gpu'], allMachines)).get('gpu')).toEqual({});
+    expect((await brief.poolMetrics(['gpu'], allMachines, null)).get('gpu')).toEqual({});
     // A set without members is none.
     expect(redis.cli('keys', '*')).toEqual([]);
     await brief.close();
@@ -80,7 +80,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'
   it('finds members of the index that another client added as whole keys, and counts each machine once', async () => {
     await store.put([ready('a'), ready('b')]);
     redis.cli('sadd', INDEX, `${PREFIX}b`, `${PREFIX}gone`);
-    expect((await store.poolMetrics(['gpu'], allMachines)).get('gpu')).toEqual({ worker_count: 2 });
+    expect((await store.poolMetrics(['gpu'], allMachines, null)).get('gpu')).toEqual({ worker_count: 2 });
     expect(redis.cli('smembers', INDEX)).not.toContain(`${PREFIX}gone`);
     expect(redis.cli('sismember', INDEX, 'a')).toEqual(['1']);
   });
@@ -103,7 +103,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'
   it('counts only the machines that are offered', async () => {
     await store.put([ready('a'), ready('b'), ready('c')]);
     const offered = async () => new Set(['b', 'unheard-of']);
-    expect((await store.poolMetrics(['gpu'], offered)).get('gpu')).toEqual({ worker_count: 1 });
+    expect((await store.poolMetrics(['gpu'], offered, null)).get('gpu')).toEqual({ worker_count: 1 });
   });
 
   it('removes an entry whole, its lock and its members of the index, and nothing else', async () => {
@@ -120,7 +120,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'
     await store.put(many.map(ready));
     for (const id of many.slice(0, 1_000)) await store.remove([address(id)]);
     redis.cli('sadd', INDEX, ...many.slice(0, 1_000));
-    expect((await store.poolMetrics(['gpu'], allMachines)).get('gpu')).toEqual({ worker_count: 2_000 });
+    expect((await store.poolMetrics(['gpu'], allMachines, null)).get('gpu')).toEqual({ worker_count: 2_000 });
     expect(redis.cli('scard', INDEX)).toEqual(['2000']);
   });
 

@@ -1,10 +1,12 @@
 /** Reads the event log. append-events.ts explains why an event_id is a position without gaps. */
+import type { Scope } from '../../domain/access/scope.ts';
 import type { ActorKind } from '../../domain/actor.ts';
 import type { EventKind, FieldChange } from '../../domain/event.ts';
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
 import type { OperationProgress } from '../../domain/operation/operation.ts';
 import type { Session } from '../database/database.ts';
 import { EVENT_FILTER_COLUMNS } from '../filter/event-columns.ts';
+import { inScope } from '../filter/scope-condition.ts';
 import { filterToSql } from '../filter/to-sql.ts';
 
 /** An event as the API returns it. StoredEvent adds what a watch of operations needs. */
@@ -91,6 +93,8 @@ export async function readEvents(session: Session, after: number, limit: number)
 
 export interface EventPageRequest {
   readonly filter: CheckedFilter<LoggedEvent> | null;
+  /** The caller's: with one, only events of its machines are found. */
+  readonly scope: Scope | null;
   /** Kinds that the caller may not see. */
   readonly hidden: readonly EventKind[];
   /** The event that was last returned; null for the newest. */
@@ -101,16 +105,17 @@ export interface EventPageRequest {
 /** Newest first; one more than the size, if there is one. */
 export async function listEvents(
   session: Session,
-  { filter, hidden, before, size }: EventPageRequest,
+  { filter, scope, hidden, before, size }: EventPageRequest,
 ): Promise<LoggedEvent[]> {
   const condition =
     filter === null ? { text: 'TRUE', values: [] } : filterToSql(filter, EVENT_FILTER_COLUMNS, 3);
+  const within = inScope(scope, 'machine_id', 3 + condition.values.length);
   const rows = await session.run<LoggedEventRow & Record<string, unknown>>(
     '',
     `SELECT ${COLUMNS} FROM events
-     WHERE event_id < $1 AND kind <> ALL($2::text[]) AND (${condition.text})
+     WHERE event_id < $1 AND kind <> ALL($2::text[]) AND (${condition.text}) AND ${within.text}
      ORDER BY event_id DESC LIMIT ${size + 1}`,
-    [before ?? Number.MAX_SAFE_INTEGER, hidden, ...condition.values],
+    [before ?? Number.MAX_SAFE_INTEGER, hidden, ...condition.values, ...within.values],
   );
   return rows.map(loggedEventOf);
 }

@@ -1,14 +1,11 @@
 /** Counts machines, in total and by several keys at once, with one scan of those that match. */
-import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
-import type { Machine } from '../../domain/machine/machine.ts';
 import type { Session } from '../database/database.ts';
-import { machineCondition } from './machine-condition.ts';
+import { type MachineSelection, machineCondition } from './machine-condition.ts';
 import type { MachineKey } from './machine-keys.ts';
 
 const MAX_VALUES = 100;
 
-export interface CountRequest {
-  readonly filter: CheckedFilter<Machine> | null;
+export interface CountRequest extends MachineSelection {
   readonly keys: readonly MachineKey[];
 }
 
@@ -25,7 +22,7 @@ export interface MachineCounts {
 
 export async function countMachines(
   session: Session,
-  { filter, keys }: CountRequest,
+  { keys, ...selection }: CountRequest,
 ): Promise<MachineCounts> {
   const parameters: string[] = [];
   const columns = keys.map((key, index) => {
@@ -33,7 +30,7 @@ export async function countMachines(
     parameters.push(...key.values);
     return column;
   });
-  const { text, values } = machineCondition(filter, parameters.length + 1);
+  const { text, values } = machineCondition(selection, parameters.length + 1);
   const names = keys.map((_key, index) => `k${index}`);
   const whichSet = names.map((name, index) => `WHEN grouping(${name}) = 0 THEN ${index}`).join(' ');
   const rows = await session.run<{ facet: number; value: string | null; machines: number }>(

@@ -3,6 +3,7 @@ import type { InstallState } from '../../domain/install/install-state.ts';
 import { GROUP_LABEL } from '../../domain/install/node.ts';
 import type { ServiceState } from '../../domain/machine/service-state.ts';
 import type { Session } from '../database/database.ts';
+import { inScope, preparedAs } from '../filter/scope-condition.ts';
 import type { NodeFilter } from '../nodes/node-lists.ts';
 
 export interface InventoryEntry {
@@ -49,18 +50,21 @@ export async function listInventory(
     filter.service,
     filter.group,
   ];
+  const counted = inScope(filter.scope, 'm.machine_id', 8);
   const [count] = await session.run<{ total: number }>(
-    'count-inventory',
-    `SELECT count(*) AS total FROM ${ROWS} WHERE ${MATCHES}`,
-    values,
+    preparedAs('count-inventory', filter.scope),
+    `SELECT count(*) AS total FROM ${ROWS} WHERE ${MATCHES} AND ${counted.text}`,
+    [...values, ...counted.values],
   );
+  const listed = inScope(filter.scope, 'm.machine_id', 10);
   const entries = await session.run<InventoryEntry & Record<string, unknown>>(
-    'list-inventory',
+    preparedAs('list-inventory', filter.scope),
     `SELECT m.machine_id AS "machineId", m.service, m.install, m.pool, ${MAC} AS "macAddress",
        ${HOSTNAME} AS hostname, coalesce(n.workflow, '') AS workflow, coalesce(n.tags, '{}') AS tags,
        m.created_at AS "createdAt"
-     FROM ${ROWS} WHERE ${MATCHES} ORDER BY m.created_at DESC, m.machine_id DESC LIMIT $8 OFFSET $9`,
-    [...values, filter.limit, filter.offset],
+     FROM ${ROWS} WHERE ${MATCHES} AND ${listed.text}
+     ORDER BY m.created_at DESC, m.machine_id DESC LIMIT $8 OFFSET $9`,
+    [...values, filter.limit, filter.offset, ...listed.values],
   );
   return { entries, total: count?.total ?? 0 };
 }

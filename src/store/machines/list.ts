@@ -2,6 +2,7 @@
  * Pages of machines and operations. A page starts right after the last key of the page before it, so the
  * thousandth page costs as much as the first, and rows that are added or removed do not shift the others.
  */
+import type { Scope } from '../../domain/access/scope.ts';
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
@@ -15,11 +16,14 @@ import {
   operationOf,
 } from '../database/rows.ts';
 import { OPERATION_FILTER_COLUMNS } from '../filter/operation-columns.ts';
+import { inScope } from '../filter/scope-condition.ts';
 import { filterToSql } from '../filter/to-sql.ts';
 import { machineCondition } from './machine-condition.ts';
 
 export interface PageRequest<Row> {
   readonly filter: CheckedFilter<Row> | null;
+  /** The caller's: null for the whole fleet. */
+  readonly scope: Scope | null;
   /** The key of the last row that was returned; empty for the first page. */
   readonly after: string;
   readonly size: number;
@@ -35,7 +39,7 @@ export interface Page<Row> {
 }
 
 export async function listMachines(session: Session, request: PageRequest<Machine>): Promise<Page<Machine>> {
-  const { text, values } = machineCondition(request.filter, 2);
+  const { text, values } = machineCondition(request, 2);
   const rows = await session.run<MachineRow>(
     statementName('list-machines', request),
     `SELECT ${MACHINE_COLUMNS} FROM machines WHERE machine_id > $1 AND ${text}
@@ -60,14 +64,19 @@ export async function listOperations(
 }
 
 function where(request: PageRequest<Operation>, keyCondition: string): { text: string; values: unknown[] } {
-  if (request.filter === null) return { text: keyCondition, values: [request.after] };
-  const condition = filterToSql(request.filter, OPERATION_FILTER_COLUMNS, 2);
-  return { text: `${keyCondition} AND (${condition.text})`, values: [request.after, ...condition.values] };
+  const { filter, scope, after } = request;
+  const asked = filter === null ? null : filterToSql(filter, OPERATION_FILTER_COLUMNS, 2);
+  const within = scope === null ? null : inScope(scope, 'machine_id', 2 + (asked?.values.length ?? 0));
+  const conditions = [asked, within].flatMap((condition) => condition ?? []);
+  return {
+    text: [keyCondition, ...conditions.map(({ text }) => `(${text})`)].join(' AND '),
+    values: [after, ...conditions.flatMap(({ values }) => values)],
+  };
 }
 
 /** There are too many filters to prepare statements for; the list without one has a statement for each usual size. */
 function statementName<Row>(name: string, request: PageRequest<Row>): string {
-  if (request.filter !== null || !PREPARED_SIZES.includes(request.size)) return '';
+  if (request.filter !== null || request.scope !== null || !PREPARED_SIZES.includes(request.size)) return '';
   return `${name}:${request.after === '' ? 'first' : 'next'}:${request.size}`;
 }
 

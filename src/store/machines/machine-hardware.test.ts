@@ -98,7 +98,7 @@ it('gives what its holder gave up meanwhile, to a new machine and to a changed o
   expect(await register(registrar, [claim(7)])).toEqual(['made']);
   giveUp(mac(8));
   const spec = { ...changed.spec, mac_addresses: [mac(8)] };
-  const machine = await changeMachine(database, changed.machineId, (before) => ({
+  const machine = await changeMachine(database, { machineId: changed.machineId, scope: null }, (before) => ({
     machine: { ...before, spec },
     events: [],
   }));
@@ -132,7 +132,7 @@ it('changes a machine also when the database aborts its transaction to resolve a
   await database.transaction(async (session) => {
     await session.run('', 'DELETE FROM machine_hardware WHERE key = $1', [mac(101)]);
     // Whichever has waited for a second first detects the deadlock, and is aborted: that one, since it waits first.
-    changing = changeMachine(database, first.machineId, (before) => ({
+    changing = changeMachine(database, { machineId: first.machineId, scope: null }, (before) => ({
       machine: { ...before, spec: second.spec },
       events: [],
     }));

@@ -1,4 +1,5 @@
 /** Locking, reading and writing whole machine rows, many at a time. */
+import type { Scope } from '../../domain/access/scope.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { ChangedMachine } from '../../domain/machine/machine-change.ts';
@@ -7,6 +8,7 @@ import type { Notice } from '../database/notifications.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts';
 import { toStoredJson } from '../database/stored-json.ts';
 import { eventsAsJson, insertEvents } from '../events/append-events.ts';
+import { idsInScope } from '../filter/scope-condition.ts';
 
 /** In the order of their ids, and before any operation: every transaction locks in this order, so none deadlock. */
 export async function lockMachines(session: Session, ids: readonly string[]): Promise<Map<string, Machine>> {
@@ -16,6 +18,17 @@ export async function lockMachines(session: Session, ids: readonly string[]): Pr
     [[...new Set(ids)]],
   );
   return new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
+}
+
+/** Null: there is none in the scope. What is outside is not locked either, so it delays no one. */
+export async function lockMachineIn(
+  session: Session,
+  machineId: string,
+  scope: Scope | null,
+): Promise<Machine | null> {
+  if (scope !== null && !(await idsInScope(session, scope, [machineId])).has(machineId)) return null;
+  const machine = (await lockMachines(session, [machineId])).get(machineId) ?? null;
+  return machine !== null && (scope?.contains(machine) ?? true) ? machine : null;
 }
 
 const ROWS = `jsonb_to_recordset($1::jsonb) AS i("machineId" text, phase text, service text, install text,

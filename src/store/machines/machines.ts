@@ -1,5 +1,6 @@
 /** Registering, reading and changing machines outside of operations. */
 import { isDeepStrictEqual } from 'node:util';
+import { machineOutOfScope, type Scope } from '../../domain/access/scope.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import type { Labels, Machine, MachineSpec } from '../../domain/machine/machine.ts';
@@ -8,9 +9,10 @@ import { Coalescer } from '../database/coalescer.ts';
 import { type Database, isStatementError, type Session, untilNotDeadlocked } from '../database/database.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts';
 import { eventsAsJson, insertEventsOf } from '../events/append-events.ts';
+import { preparedAs, scopeCondition } from '../filter/scope-condition.ts';
 import { followSpecMacs } from '../nodes/nodes.ts';
 import { isHardwareTaken, takenHardware } from './machine-hardware.ts';
-import { lockMachines, writeMachines } from './machine-rows.ts';
+import { lockMachineIn, writeMachines } from './machine-rows.ts';
 
 export interface MachineInput {
   readonly machineId: string;
@@ -139,19 +141,20 @@ async function registerAll(
   });
 }
 
-/** Locks one machine, applies `change`, writes the result and its events. Null: no such machine. */
+/** Locks one machine, applies `change`, writes the result and its events. Null: no such machine in the scope. */
 export async function changeMachine(
   database: Database,
-  machineId: string,
+  { machineId, scope }: { readonly machineId: string; readonly scope: Scope | null },
   change: (machine: Machine) => { machine: Machine; events: readonly NewEvent[] },
 ): Promise<Machine | null> {
   let written: Machine | null = null;
   const write = () =>
     database.transaction(async (session) => {
-      const machine = (await lockMachines(session, [machineId])).get(machineId);
+      const machine = await lockMachineIn(session, machineId, scope);
       if (!machine) return null;
       const changed = change(machine);
       if (changed.machine === machine) return machine;
+      if (scope !== null && !scope.contains(changed.machine)) throw machineOutOfScope(machineId, scope);
       written = changed.machine;
       await writeMachines(session, [changed.machine], changed.events);
       if (!isDeepStrictEqual(changed.machine.spec.mac_addresses, machine.spec.mac_addresses)) {
@@ -177,9 +180,17 @@ export async function findMachine(session: Session, machineId: string): Promise<
   return row ? machineOf(row) : null;
 }
 
-/** Those that exist, in the order of the ids. */
-export async function findMachines(session: Session, ids: readonly string[]): Promise<Machine[]> {
-  const rows = await session.run<MachineRow>('read-machines', READ, [[...new Set(ids)]]);
+/** Those that exist in the scope, in the order of the ids. */
+export async function findMachines(
+  session: Session,
+  ids: readonly string[],
+  scope: Scope | null,
+): Promise<Machine[]> {
+  const { text, values } = scopeCondition(scope, 2);
+  const rows = await session.run<MachineRow>(preparedAs('read-machines', scope), `${READ} AND ${text}`, [
+    [...new Set(ids)],
+    ...values,
+  ]);
   const found = new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
   return [...new Set(ids)].flatMap((id) => found.get(id) ?? []);
 }
@@ -188,14 +199,16 @@ const READ = `SELECT ${MACHINE_COLUMNS} FROM machines WHERE machine_id = ANY($1)
 
 /** Reads single machines, many requests in one statement. */
 export class MachineReader {
+  readonly #database: Database;
   readonly #reads: Coalescer<string, Machine | null>;
 
   constructor(database: Database) {
+    this.#database = database;
     this.#reads = new Coalescer({
       maxBatch: 500,
       maxUnderWay: 4,
       flush: async (ids) => {
-        const machines = await findMachines(database, ids);
+        const machines = await findMachines(database, ids, null);
         const found = new Map(machines.map((machine) => [machine.machineId, machine]));
         return ids.map((id) => found.get(id) ?? null);
       },
@@ -203,7 +216,9 @@ export class MachineReader {
     });
   }
 
-  find(machineId: string): Promise<Machine | null> {
-    return this.#reads.submit(machineId);
+  /** Null: there is none in the scope. */
+  async find(machineId: string, scope: Scope | null): Promise<Machine | null> {
+    if (scope === null) return this.#reads.submit(machineId);
+    return (await findMachines(this.#database, [machineId], scope))[0] ?? null;
   }
 }

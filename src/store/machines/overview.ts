@@ -1,4 +1,5 @@
 /** The fleet at a glance: a few aggregates from one snapshot. */
+import type { Scope } from '../../domain/access/scope.ts';
 import type { AttentionType } from '../../domain/condition/attention.ts';
 import {
   LIMITED_LAYERS,
@@ -11,6 +12,7 @@ import { ACTIVE_STATUSES } from '../../domain/operation/operation-status.ts';
 import { Coalescer } from '../database/coalescer.ts';
 import type { Database, Session } from '../database/database.ts';
 import { MACHINE_FILTER_COLUMNS } from '../filter/machine-columns.ts';
+import { inScope, preparedAs, scopeCondition } from '../filter/scope-condition.ts';
 import { countMachines, type MachineCounts } from './count-machines.ts';
 import { type GroupName, groupKey } from './machine-keys.ts';
 import { readUnhealthyUpstreams, type UnhealthyUpstream } from './upstream-reads.ts';
@@ -53,42 +55,45 @@ export interface Overview {
 
 /**
  * One overview at a time, however many callers there are: those who call while one is read share the next one. It starts
- * after their calls, so each caller sees its own writes.
+ * after their calls, so each caller sees its own writes. Callers with a scope each read their own.
  */
 export class OverviewReader {
+  readonly #database: Database;
   readonly #reads: Coalescer<null, Overview>;
 
   constructor(database: Database) {
+    this.#database = database;
     this.#reads = new Coalescer({
       maxBatch: 1_000,
       maxUnderWay: 1,
       flush: async (callers) => {
-        const overview = await readOverview(database);
+        const overview = await readOverview(database, null);
         return callers.map(() => overview);
       },
       isPoisoned: () => false,
     });
   }
 
-  read(): Promise<Overview> {
-    return this.#reads.submit(null);
+  read(scope: Scope | null): Promise<Overview> {
+    return scope === null ? this.#reads.submit(null) : readOverview(this.#database, scope);
   }
 }
 
-function readOverview(database: Database): Promise<Overview> {
+function readOverview(database: Database, scope: Scope | null): Promise<Overview> {
   return database.snapshot(async (session) => {
     const at = await databaseTime(session);
     return {
       at,
       counts: await countMachines(session, {
         filter: null,
+        scope,
         keys: LAYERS.map((layer) => groupKey(layer, 'facets')),
       }),
-      attention: await readAttention(session),
-      overdue: await readOverdue(session, at),
-      underWay: await countOperations(session, 'count-under-way', UNDER_WAY),
-      ended: await countOperations(session, 'count-ended', ENDED),
-      unhealthyUpstreams: await readUnhealthyUpstreams(session),
+      attention: await readAttention(session, scope),
+      overdue: await readOverdue(session, at, scope),
+      underWay: await countOperations(session, 'count-under-way', UNDER_WAY, scope),
+      ended: await countOperations(session, 'count-ended', ENDED, scope),
+      unhealthyUpstreams: await readUnhealthyUpstreams(session, scope),
     };
   });
 }
@@ -100,7 +105,7 @@ async function databaseTime(session: Session): Promise<Date> {
 }
 
 /** By effective state, because it has an index, and only these conditions lead to these two states. */
-const ATTENTION = `
+const attention = (within: string) => `
   SELECT DISTINCT ON (condition, reason) condition, reason, message, machine_id, since,
     count(*) OVER (PARTITION BY condition, reason) AS machines
   FROM (
@@ -109,7 +114,7 @@ const ATTENTION = `
       (conditions -> ${columns.attention} ->> 'lastTransition')::timestamptz AS since
     FROM machines
     WHERE ${columns.effective_state} IN ('ATTENTION', 'BLOCKED')
-      AND service IS DISTINCT FROM 'deleted') AS m
+      AND service IS DISTINCT FROM 'deleted' AND ${within}) AS m
   ORDER BY condition, reason, since DESC, machine_id`;
 
 interface AttentionRow {
@@ -121,8 +126,13 @@ interface AttentionRow {
   machines: number;
 }
 
-async function readAttention(session: Session): Promise<AttentionGroup[]> {
-  const rows = await session.run<AttentionRow & Record<string, unknown>>('count-attention', ATTENTION);
+async function readAttention(session: Session, scope: Scope | null): Promise<AttentionGroup[]> {
+  const { text, values } = scopeCondition(scope, 1);
+  const rows = await session.run<AttentionRow & Record<string, unknown>>(
+    preparedAs('count-attention', scope),
+    attention(text),
+    [...values],
+  );
   return rows
     .map((row) => ({
       condition: row.condition,
@@ -136,9 +146,12 @@ async function readAttention(session: Session): Promise<AttentionGroup[]> {
 }
 
 /** One part for each layer, because each has an index of its states, and most machines are in states without a limit. */
-const OVERDUE = (Object.keys(LIMITED_LAYERS) as LimitedLayer[]).map(overduePart).join(' UNION ALL ');
+const overdue = (within: string) =>
+  (Object.keys(LIMITED_LAYERS) as LimitedLayer[])
+    .map((layer) => overduePart(layer, within))
+    .join(' UNION ALL ');
 
-function overduePart(layer: LimitedLayer): string {
+function overduePart(layer: LimitedLayer, within: string): string {
   const state = columns[layer];
   const terms = STATE_TIME_LIMITS.flatMap((limit, index) =>
     limit.layer === layer
@@ -146,14 +159,15 @@ function overduePart(layer: LimitedLayer): string {
       : [],
   );
   return `SELECT '${layer}' AS layer, ${state} AS state, count(*) AS machines FROM machines
-    WHERE service IS DISTINCT FROM 'deleted' AND (${terms.join(' OR ')}) GROUP BY 2`;
+    WHERE service IS DISTINCT FROM 'deleted' AND (${terms.join(' OR ')}) AND ${within} GROUP BY 2`;
 }
 
-async function readOverdue(session: Session, at: Date): Promise<OverdueGroup[]> {
+async function readOverdue(session: Session, at: Date, scope: Scope | null): Promise<OverdueGroup[]> {
+  const { text, values } = scopeCondition(scope, STATE_TIME_LIMITS.length + 1);
   const rows = await session.run<{ layer: LimitedLayer; state: string; machines: number }>(
-    'count-overdue',
-    OVERDUE,
-    STATE_TIME_LIMITS.map((limit) => overdueBefore(limit, at).toISOString()),
+    preparedAs('count-overdue', scope),
+    overdue(text),
+    [...STATE_TIME_LIMITS.map((limit) => overdueBefore(limit, at).toISOString()), ...values],
   );
   return STATE_TIME_LIMITS.flatMap((limit) => {
     const row = rows.find(({ layer, state }) => layer === limit.layer && state === limit.state);
@@ -164,19 +178,25 @@ async function readOverdue(session: Session, at: Date): Promise<OverdueGroup[]> 
 /** As literals, so that the planner uses the index of active operations. */
 const ACTIVE = ACTIVE_STATUSES.map((status) => `'${status}'`).join(', ');
 
-const UNDER_WAY = `
+const UNDER_WAY = (within: string) => `
   SELECT type AS name, count(*) AS operations FROM operations
-  WHERE status IN (${ACTIVE}) GROUP BY type ORDER BY type`;
+  WHERE status IN (${ACTIVE}) AND ${within} GROUP BY type ORDER BY type`;
 
-const ENDED = `
+const ENDED = (within: string) => `
   SELECT ingot_operation_phase(status) AS name, count(*) AS operations FROM operations
-  WHERE finished_at > now() - interval '24 hours' GROUP BY 1 ORDER BY 1`;
+  WHERE finished_at > now() - interval '24 hours' AND ${within} GROUP BY 1 ORDER BY 1`;
 
 async function countOperations(
   session: Session,
   name: string,
-  text: string,
+  statement: (within: string) => string,
+  scope: Scope | null,
 ): Promise<Record<string, number>> {
-  const rows = await session.run<{ name: string; operations: number }>(name, text);
+  const { text, values } = inScope(scope, 'machine_id', 1);
+  const rows = await session.run<{ name: string; operations: number }>(
+    preparedAs(name, scope),
+    statement(text),
+    [...values],
+  );
   return Object.fromEntries(rows.map((row) => [row.name, row.operations]));
 }

@@ -6,9 +6,11 @@
  * clock was set back, and counts as over.
  */
 
+import type { Scope } from '../../domain/access/scope.ts';
 import { type UpstreamRead, upstreamSeenAt } from '../../domain/condition/upstream-view.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Session } from '../database/database.ts';
+import { preparedAs, scopeCondition } from '../filter/scope-condition.ts';
 
 export interface SweepClaim {
   readonly provider: string;
@@ -125,12 +127,19 @@ export interface UnhealthyUpstream {
 /** An upstream that is overdue for so long is not configured any more. */
 const FORGOTTEN = `interval '10 minutes'`;
 
-/** The upstreams whose last sweep failed. */
-export async function readUnhealthyUpstreams(session: Session): Promise<UnhealthyUpstream[]> {
+/** The upstreams whose last sweep failed, of those that have a machine in the scope. */
+export async function readUnhealthyUpstreams(
+  session: Session,
+  scope: Scope | null,
+): Promise<UnhealthyUpstream[]> {
+  const { text, values } = scopeCondition(scope, 1);
+  const has =
+    scope === null ? 'TRUE' : `provider IN (SELECT spec ->> 'provider' FROM machines WHERE ${text})`;
   return session.run<UnhealthyUpstream & Record<string, unknown>>(
-    'unhealthy-upstreams',
+    preparedAs('unhealthy-upstreams', scope),
     `SELECT provider, failure, read_at AS "readAt" FROM upstream_reads
-     WHERE failure <> '' AND due_at > now() - ${FORGOTTEN} ORDER BY provider`,
+     WHERE failure <> '' AND due_at > now() - ${FORGOTTEN} AND ${has} ORDER BY provider`,
+    [...values],
   );
 }
 

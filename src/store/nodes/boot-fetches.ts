@@ -3,8 +3,10 @@
  * newest rows, all unknown machines share one such list, and the queue of unwritten rows has a limit. Rows are
  * written in batches, so that a site that boots at once costs few statements.
  */
+import type { Scope } from '../../domain/access/scope.ts';
 import { BackgroundLoop, type LoopWatch } from '../../time/repeat-until-stopped.ts';
 import type { Database, Session } from '../database/database.ts';
+import { inScope, preparedAs } from '../filter/scope-condition.ts';
 
 export const FETCH_KINDS = ['script', 'kernel', 'initrd', 'image', 'loader', 'file'] as const;
 export type FetchKind = (typeof FETCH_KINDS)[number];
@@ -157,6 +159,8 @@ async function insertBootFetches(database: Database, batch: readonly NewBootFetc
 }
 
 export interface BootFetchFilter {
+  /** The caller's: with one, only fetches of its machines are found. */
+  readonly scope: Scope | null;
   /** Null: all. */
   readonly machineId: string | null;
   readonly macAddress: string | null;
@@ -167,9 +171,11 @@ export interface BootFetchFilter {
 /** Newest first. */
 export async function listBootFetches(
   session: Session,
-  { machineId, macAddress, limit, offset }: BootFetchFilter,
+  { scope, machineId, macAddress, limit, offset }: BootFetchFilter,
 ): Promise<{ readonly fetches: readonly BootFetch[]; readonly total: number }> {
-  const where = '($1::text IS NULL OR machine_id = $1) AND ($2::text IS NULL OR mac_address = $2)';
+  const asked = '($1::text IS NULL OR machine_id = $1) AND ($2::text IS NULL OR mac_address = $2)';
+  const listed = inScope(scope, 'machine_id', 5);
+  const counted = inScope(scope, 'machine_id', 3);
   const rows = await session.run<{
     fetch_id: string;
     machine_id: string;
@@ -184,15 +190,15 @@ export async function listBootFetches(
     total_bytes: number | null;
     complete: boolean;
   }>(
-    'list-boot-fetches',
+    preparedAs('list-boot-fetches', scope),
     `SELECT fetch_id, machine_id, boot_no, mac_address, address, at, kind, served, reason, bytes, total_bytes, complete
-     FROM boot_fetches WHERE ${where} ORDER BY fetch_id DESC LIMIT $3 OFFSET $4`,
-    [machineId, macAddress, limit, offset],
+     FROM boot_fetches WHERE ${asked} AND ${listed.text} ORDER BY fetch_id DESC LIMIT $3 OFFSET $4`,
+    [machineId, macAddress, limit, offset, ...listed.values],
   );
   const [count] = await session.run<{ total: number }>(
-    'count-boot-fetches',
-    `SELECT count(*) AS total FROM boot_fetches WHERE ${where}`,
-    [machineId, macAddress],
+    preparedAs('count-boot-fetches', scope),
+    `SELECT count(*) AS total FROM boot_fetches WHERE ${asked} AND ${counted.text}`,
+    [machineId, macAddress, ...counted.values],
   );
   const fetches = rows.map((row) => ({
     fetchId: String(row.fetch_id),

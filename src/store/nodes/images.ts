@@ -1,9 +1,13 @@
 /** Images and install profiles: what is installed, and how. The bytes of images are files (image-files.ts). */
+import type { Acting } from '../../domain/access/caller.ts';
+import type { Scope } from '../../domain/access/scope.ts';
 import { type Actor, actorLabel } from '../../domain/actor.ts';
 import type { ImageFormat } from '../../domain/install/image-format.ts';
 import { type InstallProfile, PROFILE_DEFAULTS } from '../../domain/install/install-profile.ts';
 import type { Database, Session } from '../database/database.ts';
 import { recordChange } from '../events/record-change.ts';
+import { preparedAs, readableIn } from '../filter/scope-condition.ts';
+import { checkOwned, type OwnedRow, termsOf } from '../owned-records.ts';
 
 export interface Image {
   readonly name: string;
@@ -15,9 +19,11 @@ export interface Image {
   readonly virtualBytes: number | null;
   readonly createdBy: string;
   readonly createdAt: Date;
+  /** What the scope that it belongs to is an AND of; none: it is shared. */
+  readonly scopeTerms: readonly string[];
 }
 
-interface ImageRow {
+interface ImageRow extends OwnedRow {
   image_name: string;
   sha256: string;
   size_bytes: number;
@@ -27,7 +33,8 @@ interface ImageRow {
   created_at: Date;
 }
 
-const IMAGE_COLUMNS = 'image_name, sha256, size_bytes, format, virtual_bytes, created_by, created_at';
+const IMAGE_COLUMNS =
+  'image_name, sha256, size_bytes, format, virtual_bytes, created_by, created_at, scope_terms';
 
 function imageOf(row: ImageRow): Image {
   return {
@@ -38,6 +45,7 @@ function imageOf(row: ImageRow): Image {
     virtualBytes: row.virtual_bytes,
     createdBy: row.created_by,
     createdAt: row.created_at,
+    scopeTerms: row.scope_terms,
   };
 }
 
@@ -52,7 +60,7 @@ export interface StoredImage {
 /** Replaces one of the same name. */
 export async function storeImage(database: Database, image: NewImage, actor: Actor): Promise<StoredImage> {
   return database.transaction(async (session) => {
-    const before = await findImage(session, image.name);
+    const before = await findImage(session, image.name, null);
     const stored = await writeImage(session, image, actor);
     const to = before ? 'replaced' : 'created';
     await recordChange(session, { kind: 'image', subject: image.name, to, actor, before, after: stored });
@@ -63,30 +71,43 @@ export async function storeImage(database: Database, image: NewImage, actor: Act
 async function writeImage(session: Session, image: NewImage, actor: Actor): Promise<Image> {
   const [row] = await session.run<ImageRow & Record<string, unknown>>(
     'store-image',
-    `INSERT INTO images (image_name, sha256, size_bytes, format, virtual_bytes, created_by)
-     VALUES ($1, $2, $3, $4, $5, $6)
+    `INSERT INTO images (image_name, sha256, size_bytes, format, virtual_bytes, created_by, scope_terms)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)
      ON CONFLICT (image_name) DO UPDATE SET sha256 = excluded.sha256, size_bytes = excluded.size_bytes,
-       format = excluded.format, virtual_bytes = excluded.virtual_bytes, created_by = excluded.created_by, created_at = now()
+       format = excluded.format, virtual_bytes = excluded.virtual_bytes, created_by = excluded.created_by, created_at = now(),
+       scope_terms = CASE WHEN excluded.scope_terms = '{}' THEN images.scope_terms ELSE excluded.scope_terms END
      RETURNING ${IMAGE_COLUMNS}`,
-    [image.name, image.sha256, image.sizeBytes, image.format, image.virtualBytes, actorLabel(actor)],
+    [
+      image.name,
+      image.sha256,
+      image.sizeBytes,
+      image.format,
+      image.virtualBytes,
+      actorLabel(actor),
+      image.scopeTerms,
+    ],
   );
   if (!row) throw new Error('the image was not stored');
   return imageOf(row);
 }
 
-export async function findImage(session: Session, name: string): Promise<Image | null> {
+/** Null: there is none that a caller with this scope may read. */
+export async function findImage(session: Session, name: string, scope: Scope | null): Promise<Image | null> {
+  const readable = readableIn(scope, 2);
   const [row] = await session.run<ImageRow & Record<string, unknown>>(
-    'find-image',
-    `SELECT ${IMAGE_COLUMNS} FROM images WHERE image_name = $1`,
-    [name],
+    preparedAs('find-image', scope),
+    `SELECT ${IMAGE_COLUMNS} FROM images WHERE image_name = $1 AND ${readable.text}`,
+    [name, ...readable.values],
   );
   return row ? imageOf(row) : null;
 }
 
-export async function listImages(session: Session): Promise<Image[]> {
+export async function listImages(session: Session, scope: Scope | null): Promise<Image[]> {
+  const readable = readableIn(scope, 1);
   const rows = await session.run<ImageRow & Record<string, unknown>>(
-    'list-images',
-    `SELECT ${IMAGE_COLUMNS} FROM images ORDER BY image_name`,
+    preparedAs('list-images', scope),
+    `SELECT ${IMAGE_COLUMNS} FROM images WHERE ${readable.text} ORDER BY image_name`,
+    [...readable.values],
   );
   return rows.map(imageOf);
 }
@@ -116,18 +137,19 @@ export async function isDigestUsed(session: Session, sha256: string): Promise<bo
 export async function storeInstallProfile(
   database: Database,
   profile: InstallProfile,
-  actor: Actor,
+  { actor, scope }: Acting,
 ): Promise<void> {
   const { name } = profile;
   await database.transaction(async (session) => {
-    const before = await findInstallProfile(session, name);
-    await session.run(
+    const before = await findInstallProfile(session, name, null);
+    const [row] = await session.run<OwnedRow & Record<string, unknown>>(
       'store-workflow',
-      `INSERT INTO workflows (workflow_name, definition, created_by) VALUES ($1, $2, $3)
+      `INSERT INTO workflows (workflow_name, definition, created_by, scope_terms) VALUES ($1, $2, $3, $4)
        ON CONFLICT (workflow_name) DO UPDATE SET definition = excluded.definition, created_by = excluded.created_by,
-         created_at = now()`,
-      [name, JSON.stringify(profile), actorLabel(actor)],
+         created_at = now() RETURNING scope_terms`,
+      [name, JSON.stringify(profile), actorLabel(actor), termsOf(scope)],
     );
+    checkOwned(`workflow ${name}`, row, scope);
     const to = before ? 'replaced' : 'created';
     await recordChange(session, { kind: 'workflow', subject: name, to, actor, before, after: profile });
   });
@@ -137,31 +159,51 @@ function profileOf(definition: InstallProfile): InstallProfile {
   return { ...PROFILE_DEFAULTS, ...definition };
 }
 
-export async function findInstallProfile(session: Session, name: string): Promise<InstallProfile | null> {
+/** Null: there is none that a caller with this scope may read. */
+export async function findInstallProfile(
+  session: Session,
+  name: string,
+  scope: Scope | null,
+): Promise<InstallProfile | null> {
+  const readable = readableIn(scope, 2);
   const [row] = await session.run<{ definition: InstallProfile }>(
-    'find-workflow',
-    'SELECT definition FROM workflows WHERE workflow_name = $1',
-    [name],
+    preparedAs('find-workflow', scope),
+    `SELECT definition FROM workflows WHERE workflow_name = $1 AND ${readable.text}`,
+    [name, ...readable.values],
   );
   return row ? profileOf(row.definition) : null;
 }
 
-export async function listInstallProfiles(session: Session): Promise<InstallProfile[]> {
-  const rows = await session.run<{ definition: InstallProfile }>(
-    'list-workflows',
-    'SELECT definition FROM workflows ORDER BY workflow_name',
-  );
-  return rows.map((row) => profileOf(row.definition));
+export interface StoredProfile {
+  readonly profile: InstallProfile;
+  readonly scopeTerms: readonly string[];
 }
 
-export async function removeInstallProfile(database: Database, name: string, actor: Actor): Promise<boolean> {
+/** Those that a caller with this scope may read. */
+export async function listInstallProfiles(session: Session, scope: Scope | null): Promise<StoredProfile[]> {
+  const readable = readableIn(scope, 1);
+  const rows = await session.run<{ definition: InstallProfile; scope_terms: string[] }>(
+    preparedAs('list-workflows', scope),
+    `SELECT definition, scope_terms FROM workflows WHERE ${readable.text} ORDER BY workflow_name`,
+    [...readable.values],
+  );
+  return rows.map((row) => ({ profile: profileOf(row.definition), scopeTerms: row.scope_terms }));
+}
+
+export async function removeInstallProfile(
+  database: Database,
+  name: string,
+  { actor, scope }: Acting,
+): Promise<boolean> {
   return database.transaction(async (session) => {
-    const [row] = await session.run<{ definition: InstallProfile }>(
-      'remove-workflow',
-      'DELETE FROM workflows WHERE workflow_name = $1 RETURNING definition',
-      [name],
+    const readable = readableIn(scope, 2);
+    const [row] = await session.run<OwnedRow & { definition: InstallProfile } & Record<string, unknown>>(
+      preparedAs('remove-workflow', scope),
+      `DELETE FROM workflows WHERE workflow_name = $1 AND ${readable.text} RETURNING definition, scope_terms`,
+      [name, ...readable.values],
     );
     if (!row) return false;
+    checkOwned(`workflow ${name}`, row, scope);
     const before = profileOf(row.definition);
     await recordChange(session, { kind: 'workflow', subject: name, to: 'removed', actor, before });
     return true;

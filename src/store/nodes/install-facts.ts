@@ -1,21 +1,20 @@
 /** What the start of an operation needs of the install layer, read in its transaction. */
-
-import type { InstallProfile } from '../../domain/install/install-profile.ts';
+import { hasTerms, type Scope } from '../../domain/access/scope.ts';
 import type { InstallState } from '../../domain/install/install-state.ts';
 import type { InstallFacts } from '../../providers/network-installs.ts';
 import type { Session } from '../database/database.ts';
 import { listImages, listInstallProfiles } from './images.ts';
 
+/** The facts as a caller with a scope sees them: without the images and workflows of other scopes. */
+export type FactsFor = (scope: Scope | null) => InstallFacts;
+
 const NO_INSTALL_FACTS: InstallFacts = { images: [], nodes: new Map(), profiles: new Map() };
 
-export async function readInstallFacts(
-  session: Session,
-  machineIds: readonly string[],
-): Promise<InstallFacts> {
-  if (machineIds.length === 0) return NO_INSTALL_FACTS;
-  const images = await listImages(session);
-  const profiles = await listInstallProfiles(session);
-  const nodes = await session.run<{
+export async function readInstallFacts(session: Session, machineIds: readonly string[]): Promise<FactsFor> {
+  if (machineIds.length === 0) return () => NO_INSTALL_FACTS;
+  const images = await listImages(session, null);
+  const profiles = await listInstallProfiles(session, null);
+  const rows = await session.run<{
     machine_id: string;
     install: InstallState;
     profile: string;
@@ -26,9 +25,14 @@ export async function readInstallFacts(
      WHERE machine_id = ANY($1)`,
     [machineIds],
   );
-  return {
-    images: images.map(({ name }) => name),
-    nodes: new Map(nodes.map(({ machine_id: id, install, ...row }) => [id, { state: install, ...row }])),
-    profiles: new Map(profiles.map((profile: InstallProfile) => [profile.name, profile])),
-  };
+  const nodes = new Map(rows.map(({ machine_id: id, install, ...row }) => [id, { state: install, ...row }]));
+  return (scope) => ({
+    images: images.filter(({ scopeTerms }) => hasTerms(scope, scopeTerms)).map(({ name }) => name),
+    nodes,
+    profiles: new Map(
+      profiles
+        .filter(({ scopeTerms }) => hasTerms(scope, scopeTerms))
+        .map(({ profile }) => [profile.name, profile]),
+    ),
+  });
 }

@@ -1,10 +1,14 @@
 /** Lists of nodes, their histories, and nodes that need attention. */
+import type { Scope } from '../../domain/access/scope.ts';
 import type { InstallState } from '../../domain/install/install-state.ts';
 import { GROUP_LABEL, MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
 import type { Session } from '../database/database.ts';
+import { inScope, preparedAs } from '../filter/scope-condition.ts';
 import { NODE_COLUMNS, NODES, type NodeJoin, nodeOf } from './nodes.ts';
 
 export interface NodeFilter {
+  /** The caller's. */
+  readonly scope: Scope | null;
   readonly state: InstallState | null;
   readonly tag: string | null;
   readonly workflow: string | null;
@@ -28,16 +32,18 @@ export async function listNodes(
   filter: NodeFilter,
 ): Promise<{ readonly nodes: Node[]; readonly total: number }> {
   const values = [filter.state, filter.tag, filter.workflow, filter.mac, filter.q, filter.group];
+  const within = inScope(filter.scope, 'm.machine_id', values.length + 1);
+  const matching = [...values, ...within.values];
   const [count] = await session.run<{ total: number }>(
-    'count-nodes',
-    `SELECT count(*) AS total FROM ${NODES} WHERE ${MATCHES}`,
-    values,
+    preparedAs('count-nodes', filter.scope),
+    `SELECT count(*) AS total FROM ${NODES} WHERE ${MATCHES} AND ${within.text}`,
+    matching,
   );
   const rows = await session.run<NodeJoin>(
-    'list-nodes',
-    `SELECT ${NODE_COLUMNS} FROM ${NODES} WHERE ${MATCHES} ORDER BY n.created_at DESC, n.machine_id DESC
-     LIMIT $7 OFFSET $8`,
-    [...values, filter.limit, filter.offset],
+    preparedAs('list-nodes', filter.scope),
+    `SELECT ${NODE_COLUMNS} FROM ${NODES} WHERE ${MATCHES} AND ${within.text}
+     ORDER BY n.created_at DESC, n.machine_id DESC LIMIT $${matching.length + 1} OFFSET $${matching.length + 2}`,
+    [...matching, filter.limit, filter.offset],
   );
   return { nodes: rows.map(nodeOf), total: count?.total ?? 0 };
 }
@@ -141,12 +147,14 @@ export interface NodeCounts {
   readonly discoveredLastHour: number;
 }
 
-export async function countNodes(session: Session): Promise<NodeCounts> {
+export async function countNodes(session: Session, scope: Scope | null): Promise<NodeCounts> {
+  const { text, values } = inScope(scope, 'm.machine_id', 1);
   const rows = await session.run<{ state: InstallState; count: number; fresh: number }>(
-    'count-nodes-by-state',
+    preparedAs('count-nodes-by-state', scope),
     `SELECT m.install AS state, count(*) AS count,
        count(*) FILTER (WHERE n.created_at > now() - interval '1 hour') AS fresh
-     FROM ${NODES} WHERE m.install IS NOT NULL GROUP BY m.install`,
+     FROM ${NODES} WHERE m.install IS NOT NULL AND ${text} GROUP BY m.install`,
+    [...values],
   );
   return {
     total: rows.reduce((sum, { count }) => sum + count, 0),
@@ -167,18 +175,20 @@ const UNHEARD = `(m.install = 'installing'
 export async function listStalled(
   session: Session,
   seconds: number,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
+  { limit, offset, scope }: Pick<NodeFilter, 'limit' | 'offset' | 'scope'>,
 ): Promise<{ readonly nodes: Node[]; readonly total: number }> {
+  const counted = inScope(scope, 'm.machine_id', 2);
   const [count] = await session.run<{ total: number }>(
-    'count-stalled-nodes',
-    `SELECT count(*) AS total FROM ${NODES} WHERE ${UNHEARD}`,
-    [seconds],
+    preparedAs('count-stalled-nodes', scope),
+    `SELECT count(*) AS total FROM ${NODES} WHERE ${UNHEARD} AND ${counted.text}`,
+    [seconds, ...counted.values],
   );
+  const listed = inScope(scope, 'm.machine_id', 4);
   const rows = await session.run<NodeJoin>(
-    'list-stalled-nodes',
-    `SELECT ${NODE_COLUMNS} FROM ${NODES} WHERE ${UNHEARD}
+    preparedAs('list-stalled-nodes', scope),
+    `SELECT ${NODE_COLUMNS} FROM ${NODES} WHERE ${UNHEARD} AND ${listed.text}
      ORDER BY greatest(n.last_seen_at, n.state_changed_at), n.machine_id LIMIT $2 OFFSET $3`,
-    [seconds, limit, offset],
+    [seconds, limit, offset, ...listed.values],
   );
   return { nodes: rows.map(nodeOf), total: count?.total ?? 0 };
 }

@@ -1,5 +1,6 @@
 /** Nodes: the hardware and installation of machines, one row beside each. A machine is locked before its node. */
 
+import { machineOutOfScope, type Scope } from '../../domain/access/scope.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import type { Erasure, Overwrite } from '../../domain/install/erasure.ts';
 import type { InstallState } from '../../domain/install/install-state.ts';
@@ -17,7 +18,8 @@ import type { Database, Session } from '../database/database.ts';
 import type { Notice } from '../database/notifications.ts';
 import { toStoredJson } from '../database/stored-json.ts';
 import { appendEvents } from '../events/append-events.ts';
-import { lockMachines, writeMachines } from '../machines/machine-rows.ts';
+import { idsInScope } from '../filter/scope-condition.ts';
+import { lockMachineIn, writeMachines } from '../machines/machine-rows.ts';
 import { wakeOperation } from '../operations/writer/wake-operation.ts';
 
 interface NodeRow {
@@ -117,6 +119,16 @@ export function nodeOf(row: NodeRow): Node {
 }
 
 export type NodeJoin = NodeRow & Record<string, unknown>;
+
+/** Null: there is none in the scope. */
+export async function findNodeIn(
+  session: Session,
+  machineId: string,
+  scope: Scope | null,
+): Promise<Node | null> {
+  if (scope !== null && !(await idsInScope(session, scope, [machineId])).has(machineId)) return null;
+  return findNode(session, machineId);
+}
 
 export async function findNode(session: Session, machineId: string): Promise<Node | null> {
   const [row] = await session.run<NodeJoin>(
@@ -231,8 +243,12 @@ export interface LockedNode {
   readonly node: Node;
 }
 
-export async function lockNode(session: Session, machineId: string): Promise<LockedNode | null> {
-  const machine = (await lockMachines(session, [machineId])).get(machineId);
+export async function lockNode(
+  session: Session,
+  machineId: string,
+  scope: Scope | null = null,
+): Promise<LockedNode | null> {
+  const machine = await lockMachineIn(session, machineId, scope);
   if (!machine) return null;
   const [row] = await session.run<NodeJoin>(
     'lock-node',
@@ -251,17 +267,18 @@ export interface NodeChange extends LockedNode {
   readonly wakes?: string | null;
 }
 
-/** Locks a node, asks `decide` for the change, and writes it. Null from `decide`: no change. */
+/** Locks a node, asks `decide` for the change, and writes it. Null from `decide`: no change. Null: no such node in the scope. */
 export async function changeNode(
   database: Database,
-  machineId: string,
+  { machineId, scope }: { readonly machineId: string; readonly scope: Scope | null },
   decide: (locked: LockedNode, session: Session) => Promise<NodeChange | null> | NodeChange | null,
 ): Promise<Node | null> {
   return database.transaction(async (session) => {
-    const locked = await lockNode(session, machineId);
+    const locked = await lockNode(session, machineId, scope);
     if (!locked) return null;
     const change = await decide(locked, session);
     if (!change) return locked.node;
+    if (scope !== null && !scope.contains(change.machine)) throw machineOutOfScope(machineId, scope);
     await writeNodeChange(session, locked, change);
     return findNode(session, machineId);
   });

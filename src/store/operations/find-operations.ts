@@ -1,12 +1,20 @@
+import type { Scope } from '../../domain/access/scope.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { Session } from '../database/database.ts';
 import { OPERATION_COLUMNS, type OperationRow, operationOf } from '../database/rows.ts';
+import { inScope, preparedAs } from '../filter/scope-condition.ts';
 
-export async function findOperation(session: Session, operationId: string): Promise<Operation | null> {
+/** Null: there is none, or its machine is not in the scope. */
+export async function findOperation(
+  session: Session,
+  operationId: string,
+  scope: Scope | null,
+): Promise<Operation | null> {
+  const { text, values } = inScope(scope, 'machine_id', 2);
   const [row] = await session.run<OperationRow>(
-    'find-operation',
-    `SELECT ${OPERATION_COLUMNS} FROM operations WHERE operation_id = $1`,
-    [operationId],
+    preparedAs('find-operation', scope),
+    `SELECT ${OPERATION_COLUMNS} FROM operations WHERE operation_id = $1 AND ${text}`,
+    [operationId, ...values],
   );
   return row ? operationOf(row) : null;
 }

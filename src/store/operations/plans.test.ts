@@ -39,51 +39,63 @@ async function reference(planId: string): Promise<void> {
   );
 }
 
-const stored = async () => (await listPlans(database, '', 1000)).rows;
+const stored = async () => (await listPlans(database, { after: '', size: 1000, scope: null })).rows;
 
 describe('plans', () => {
   it('are found as they were stored, with what they left unset', async () => {
-    await savePlans(database, [planOf('p')], { kind: 'operator', id: 'alice' });
-    expect(await findPlan(database, 'p')).toEqual(planOf('p'));
-    expect(await findPlan(database, 'q')).toBeNull();
+    await savePlans(database, [planOf('p')], { actor: { kind: 'operator', id: 'alice' }, scope: null });
+    expect(await findPlan(database, 'p', null)).toEqual(planOf('p'));
+    expect(await findPlan(database, 'q', null)).toBeNull();
   });
 
   it('are stored all or not at all', async () => {
-    await savePlans(database, [planOf('m')], { kind: 'operator', id: 'alice' });
+    await savePlans(database, [planOf('m')], { actor: { kind: 'operator', id: 'alice' }, scope: null });
     await reference('m');
     const plans = [planOf('z'), planOf('m', 'changed'), planOf('a')];
-    await expect(savePlans(database, plans, { kind: 'operator', id: 'alice' })).rejects.toMatchObject({
+    await expect(
+      savePlans(database, plans, { actor: { kind: 'operator', id: 'alice' }, scope: null }),
+    ).rejects.toMatchObject({
       reason: 'PLAN_REFERENCED',
       metadata: { plan_id: 'm', operation_id: 'op-m' },
     });
     expect(await stored()).toEqual([planOf('m')]);
-    await savePlans(database, [planOf('z'), planOf('m'), planOf('a')], { kind: 'operator', id: 'alice' });
+    await savePlans(database, [planOf('z'), planOf('m'), planOf('a')], {
+      actor: { kind: 'operator', id: 'alice' },
+      scope: null,
+    });
     expect(await stored()).toEqual([planOf('a'), planOf('m'), planOf('z')]);
   });
 
   it('that two store in opposite orders do not keep each other waiting', async () => {
     const plans = Array.from({ length: 20 }, (_, index) => planOf(`p-${String(index).padStart(2, '0')}`));
     await Promise.all([
-      savePlans(database, plans, { kind: 'operator', id: 'alice' }),
-      savePlans(database, plans.toReversed(), { kind: 'operator', id: 'bob' }),
-      savePlans(database, plans, { kind: 'operator', id: 'carol' }),
+      savePlans(database, plans, { actor: { kind: 'operator', id: 'alice' }, scope: null }),
+      savePlans(database, plans.toReversed(), { actor: { kind: 'operator', id: 'bob' }, scope: null }),
+      savePlans(database, plans, { actor: { kind: 'operator', id: 'carol' }, scope: null }),
     ]);
     expect(await stored()).toEqual(plans);
   });
 
   it('are replaced while nothing references them', async () => {
-    await savePlans(database, [planOf('p')], { kind: 'operator', id: 'alice' });
-    await savePlans(database, [planOf('p', 'other')], { kind: 'operator', id: 'bob' });
+    await savePlans(database, [planOf('p')], { actor: { kind: 'operator', id: 'alice' }, scope: null });
+    await savePlans(database, [planOf('p', 'other')], {
+      actor: { kind: 'operator', id: 'bob' },
+      scope: null,
+    });
     expect(await stored()).toEqual([planOf('p', 'other')]);
   });
 
   it('are listed by id, page by page', async () => {
     const plans = ['B', 'a', 'a.b', 'a-b', 'b', '0'].map((id) => planOf(id));
-    await savePlans(database, plans, { kind: 'operator', id: 'alice' });
+    await savePlans(database, plans, { actor: { kind: 'operator', id: 'alice' }, scope: null });
     const seen: string[] = [];
     let after: string | null = '';
     while (after !== null) {
-      const page: Awaited<ReturnType<typeof listPlans>> = await listPlans(database, after, 2);
+      const page: Awaited<ReturnType<typeof listPlans>> = await listPlans(database, {
+        after,
+        size: 2,
+        scope: null,
+      });
       seen.push(...page.rows.map(({ planId }) => planId));
       after = page.next;
     }
@@ -91,7 +103,7 @@ describe('plans', () => {
   });
 
   it('of no number at all are no work', async () => {
-    await savePlans(database, [], { kind: 'operator', id: 'alice' });
-    expect(await listPlans(database, '', 10)).toEqual({ rows: [], next: null });
+    await savePlans(database, [], { actor: { kind: 'operator', id: 'alice' }, scope: null });
+    expect(await listPlans(database, { after: '', size: 10, scope: null })).toEqual({ rows: [], next: null });
   });
 });

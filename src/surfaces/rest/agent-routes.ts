@@ -4,6 +4,7 @@
  */
 import { Readable } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Caller, mayCall } from '../../domain/access/caller.ts';
 import type { AgentAddress, PresenceTtls } from '../../domain/agent/agent.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import type { AgentCalls } from '../../operations/agents/agent-calls.ts';
@@ -16,6 +17,7 @@ import type { Database } from '../../store/database/database.ts';
 import { DatabaseAway } from '../../store/database/database-away.ts';
 import type { Authenticator } from '../access/authenticator.ts';
 import { credentialsOfRequest } from '../access/credentials.ts';
+import { routeName } from '../access/known-methods.ts';
 import type { MachineCertificates } from '../access/machine-certificates.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, retryHeaders, WIRE } from '../fault-wire.ts';
@@ -23,6 +25,7 @@ import type { RequestLimits } from '../limits/request-limits.ts';
 import type { MachineTokens } from '../machine-tokens.ts';
 import { AGENT_ERRORS } from './agent-errors.ts';
 import { AGENT_ROUTES } from './api/agent-api.ts';
+import type { RestRoute } from './api/route.ts';
 import { textOf } from './query.ts';
 import { type Gate, type RouteHandlers, serveRoutes } from './serve-routes.ts';
 
@@ -90,16 +93,18 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
     config: async ({ request, reply }) => {
       const owner = await findOwner(dependencies, request);
       if (owner === 'revoked') return refuse(reply, REVOKED_TOKEN);
-      if (!owner && !(await isOperator(dependencies, request)))
+      if (!owner && !(await operatorOf(dependencies, request, AGENT_ROUTES.config)))
         return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
       return { config: null };
     },
     list: async ({ request, reply, query }) => {
-      if (!(await isOperator(dependencies, request))) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
+      const caller = await operatorOf(dependencies, request, AGENT_ROUTES.list);
+      if (!caller) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
       const schedulable = textOf(query, 'schedulable');
       if (schedulable !== null && !Object.hasOwn(BOOLEANS, schedulable))
         return refuse(reply, invalidPayload('schedulable: must be true or false'));
       const filter = {
+        scope: caller.scope,
         pool: textOf(query, 'pool_name'),
         provider: textOf(query, 'provider_name'),
         schedulable: schedulable === null ? null : BOOLEANS[schedulable as keyof typeof BOOLEANS],
@@ -214,7 +219,7 @@ async function registered(
   seen.hostname = registration.facts.hostname;
   if (registration.machineId !== owner.machineId) return AGENT_ERRORS.INVALID_TOKEN;
   if (!isSameEntry(registration, owner)) {
-    const isKnown = await poolExists(database, registration.poolName);
+    const isKnown = await poolExists(database, registration.poolName, null);
     return isKnown ? AGENT_ERRORS.INVALID_TOKEN : AGENT_ERRORS.INVALID_POOL;
   }
   return (await calls.register(registration, owner.tokenHash)) ? null : AGENT_ERRORS.INVALID_TOKEN;
@@ -309,16 +314,17 @@ function withRetryAfter(reply: FastifyReply, { status }: Refusal): FastifyReply 
   return status === 503 ? reply.header('retry-after', RETRY_AFTER_SECONDS) : reply;
 }
 
-/** The caller has an operator's token, of any role; the token of a machine is not one. */
-async function isOperator(
+/** The operator who calls, of any built-in role, or of one that has the route. Null: the token is a machine's, or none. */
+async function operatorOf(
   { authenticator }: AgentRouteDependencies,
   request: FastifyRequest,
-): Promise<boolean> {
+  route: RestRoute,
+): Promise<Caller | null> {
   try {
-    await authenticator.caller(credentialsOfRequest(request));
-    return true;
+    const caller = await authenticator.caller(credentialsOfRequest(request));
+    return mayCall(caller, routeName(route), 'viewer') ? caller : null;
   } catch (error) {
-    if (error instanceof Fault && error.kind === 'unauthenticated') return false;
+    if (error instanceof Fault && error.kind === 'unauthenticated') return null;
     throw error;
   }
 }
@@ -326,7 +332,7 @@ async function isOperator(
 /** A page of the database at a time, so that a large fleet is never in memory as a whole. */
 async function* listReady(
   { database, keepalives }: AgentRouteDependencies,
-  filter: Pick<ReadyRequest, 'pool' | 'provider' | 'schedulable'>,
+  filter: Pick<ReadyRequest, 'scope' | 'pool' | 'provider' | 'schedulable'>,
 ): AsyncGenerator<string> {
   let after: string | null = '';
   let separator = '[';

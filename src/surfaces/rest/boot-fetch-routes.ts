@@ -16,12 +16,12 @@ export function bootFetchRoutes(app: FastifyInstance, dependencies: BootRouteDep
     return { success: true, data: found.fetches.map(fetchBody), total: found.total };
   };
   serveRoutes(app, BOOT_FETCH_ROUTES, dependencies, {
-    ofNode: async ({ params, query }) => {
-      const { machineId } = await getNode(nodes, params.id);
-      return answer({ machineId, macAddress: null, ...pageOf(query) });
+    ofNode: async ({ params, query, caller: { scope } }) => {
+      const { machineId } = await getNode({ ...nodes, scope }, params.id);
+      return answer({ scope, machineId, macAddress: null, ...pageOf(query) });
     },
-    all: ({ query }) =>
-      answer({ machineId: null, macAddress: macOf(textOf(query, 'mac')), ...pageOf(query) }),
+    all: ({ query, caller: { scope } }) =>
+      answer({ scope, machineId: null, macAddress: macOf(textOf(query, 'mac')), ...pageOf(query) }),
   });
 }
 

@@ -1,5 +1,7 @@
 /** Images: uploaded in pieces by admins, downloaded by the machines that install them. */
 import type { FastifyInstance } from 'fastify';
+import type { Caller } from '../../domain/access/caller.ts';
+import { needsWholeFleet, parseScope, type Scope } from '../../domain/access/scope.ts';
 import type { Actor } from '../../domain/actor.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
 import { IMAGE_HEAD_BYTES, judgeImage } from '../../domain/install/image-format.ts';
@@ -17,6 +19,7 @@ import {
 import { IMAGE_ROUTES, PIECE_BYTES } from './api/netboot-api.ts';
 import { bootOf } from './boot-caller.ts';
 import { type BootRouteDependencies, fetchOf } from './boot-routes.ts';
+import { textOf } from './query.ts';
 import { callerWith } from './rest-errors.ts';
 import { sendFile } from './send-file.ts';
 import { type RouteCall, serveRoutes } from './serve-routes.ts';
@@ -34,20 +37,22 @@ export function imageRoutes(app: FastifyInstance, dependencies: ImageRouteDepend
     (_request, body, done) => done(null, body),
   );
   serveRoutes(app, IMAGE_ROUTES, dependencies, {
-    list: async () => {
-      const images = await listImages(database);
+    list: async ({ caller }) => {
+      const images = await listImages(database, caller.scope);
       return { success: true, data: images.map(imageBody), total: images.length };
     },
-    get: async ({ params }) => ({
+    get: async ({ params, caller }) => ({
       success: true,
-      data: imageBody(await knownImage(dependencies, params.name)),
+      data: imageBody(await knownImage(dependencies, params.name, caller.scope)),
     }),
-    upload: async ({ query }) => {
+    upload: async ({ query, caller }) => {
+      checkWholeFleet(caller);
       const offset = await files.uploaded(digestOf(query.sha256));
       return { success: true, data: { offset, piece_bytes: PIECE_BYTES } };
     },
     putContent: (call) => putPiece(dependencies, call),
     remove: async ({ params: { name }, caller }) => {
+      checkWholeFleet(caller);
       const removed = await removeImage(database, name, caller.actor);
       if (!removed) throw imageNotFound(name);
       if (!(await isDigestUsed(database, removed.sha256))) await files.remove(removed.sha256);
@@ -61,7 +66,9 @@ async function putPiece(
   dependencies: ImageRouteDependencies,
   { request, reply, params, query, caller }: RouteCall<(typeof IMAGE_ROUTES)['putContent']>,
 ) {
+  checkWholeFleet(caller);
   const name = imageNameOf(params.name);
+  const scope = parseScope(textOf(query, 'scope') ?? '');
   const sha256 = digestOf(query.sha256);
   if (!Buffer.isBuffer(request.body) || request.body.length === 0) {
     throw invalidField('body', 'must be bytes, with content-type application/octet-stream');
@@ -73,7 +80,7 @@ async function putPiece(
     return reply.code(202).send({ success: true, data: { offset }, message: 'more pieces are needed' });
   }
   const kind = await judgedFormat(dependencies, sha256, range.totalBytes);
-  const image = { name, sha256, sizeBytes: range.totalBytes, ...kind };
+  const image = { name, sha256, sizeBytes: range.totalBytes, ...kind, scopeTerms: scope?.terms ?? [] };
   const data = imageBody(await keepImage(dependencies, image, caller.actor));
   return reply.code(201).send({ success: true, data, message: `Image ${name} added` });
 }
@@ -85,8 +92,9 @@ async function sendContent(
 ) {
   const { nodes, files, fetches } = dependencies;
   const boot = await bootOf(nodes.database, request);
-  if (boot?.image !== name) await callerWith(dependencies, request, 'viewer');
-  const image = await knownImage(dependencies, name);
+  const caller = boot?.image === name ? null : await callerWith(dependencies, request, 'viewer');
+  const image = await knownImage(dependencies, name, caller?.scope ?? null);
+  if (caller !== null) checkMayRead(caller, image);
   await files.checkUnchanged(image.sha256);
   const file = { root: files.root, path: image.sha256, sha256: image.sha256 };
   if (boot?.image !== name) return sendFile(request, reply, file);
@@ -140,8 +148,23 @@ function rangeOf(header: string | undefined, length: number): { start: number; t
   throw invalidField('content-range', 'must be "bytes start-end/total" of what is sent');
 }
 
-async function knownImage({ nodes: { database } }: ImageRouteDependencies, name: string): Promise<Image> {
-  const image = await findImage(database, name);
+/** Images are files of the whole fleet: pieces are kept by digest, and one tenant must not find the bytes of another. */
+function checkWholeFleet({ scope }: Caller): void {
+  if (scope !== null) throw needsWholeFleet('adding and removing images', scope);
+}
+
+/** An image may hold secrets: with a scope, only the content of the scope's own images is read. */
+function checkMayRead({ scope }: Caller, { name, scopeTerms }: Image): void {
+  if (scope !== null && scopeTerms.length === 0)
+    throw needsWholeFleet(`the content of the shared image ${name}`, scope);
+}
+
+async function knownImage(
+  { nodes: { database } }: ImageRouteDependencies,
+  name: string,
+  scope: Scope | null,
+): Promise<Image> {
+  const image = await findImage(database, name, scope);
   if (!image) throw imageNotFound(name);
   return image;
 }

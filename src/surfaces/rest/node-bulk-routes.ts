@@ -1,5 +1,6 @@
 /** Many nodes at once: how many are in which state, which are stuck, and one change for all of a list. */
 import type { FastifyInstance } from 'fastify';
+import type { Caller } from '../../domain/access/caller.ts';
 import { installLifecycle } from '../../domain/install/install-state.ts';
 import { statesOf } from '../../domain/lifecycle/lifecycle.ts';
 import { approveNode } from '../../operations/nodes/node-approval.ts';
@@ -31,10 +32,11 @@ export async function nodeBulkRoutes(
 ): Promise<void> {
   const { nodes, stalledAfterSeconds } = dependencies;
   answerFaults(app, dependencies);
+  const within = ({ scope }: Caller) => ({ ...nodes, scope });
   serveRoutes(app, NODE_BULK_ROUTES, dependencies, {
-    stats: () => statsAnswer(nodes.database, stalledAfterSeconds),
-    stalled: async ({ query }) => {
-      const found = await listStalled(nodes.database, stalledAfterSeconds, pageOf(query));
+    stats: ({ caller }) => statsAnswer(nodes.database, stalledAfterSeconds, caller),
+    stalled: async ({ query, caller: { scope } }) => {
+      const found = await listStalled(nodes.database, stalledAfterSeconds, { ...pageOf(query), scope });
       return {
         success: true,
         data: found.nodes.map(nodeBody),
@@ -45,35 +47,37 @@ export async function nodeBulkRoutes(
     setState: async ({ request, caller }) => {
       const { node_ids: ids, ...change } = readBulkStateChange(request.body);
       checkMayMove(caller, change.state);
-      const results = await forEachNode(ids, (id) => setNodeState(nodes, id, change, caller.actor));
+      const results = await forEachNode(ids, (id) => setNodeState(within(caller), id, change, caller.actor));
       return bulkAnswer(results, `are ${change.state} now`);
     },
     approve: async ({ request, caller }) => {
       const { node_ids: ids, ...approval } = readBulkApproval(request.body);
-      const results = await forEachNode(ids, (id) => approveNode(nodes, id, approval, caller.actor));
+      const results = await forEachNode(ids, (id) => approveNode(within(caller), id, approval, caller.actor));
       return bulkAnswer(results, 'are approved');
     },
     tag: async ({ request, caller }) => {
       const { node_ids: ids, ...change } = readBulkTags(request.body);
-      const results = await forEachNode(ids, (id) => tagNode(nodes, id, change, caller.actor));
+      const results = await forEachNode(ids, (id) => tagNode(within(caller), id, change, caller.actor));
       return bulkAnswer(results, 'are tagged');
     },
     setWorkflow: async ({ request, caller }) => {
       const { node_ids: ids, workflow } = readBulkWorkflow(request.body);
-      const results = await forEachNode(ids, (id) => patchNode(nodes, id, { workflow }, caller.actor));
+      const results = await forEachNode(ids, (id) =>
+        patchNode(within(caller), id, { workflow }, caller.actor),
+      );
       return bulkAnswer(results, workflow ? `have the workflow ${workflow}` : 'have the default workflow');
     },
     setGroup: async ({ request, caller }) => {
       const { node_ids: ids, group } = readBulkGroup(request.body);
-      const results = await forEachNode(ids, (id) => patchNode(nodes, id, { group }, caller.actor));
+      const results = await forEachNode(ids, (id) => patchNode(within(caller), id, { group }, caller.actor));
       return bulkAnswer(results, group ? `are in the group ${group}` : 'are in no group');
     },
   });
 }
 
-async function statsAnswer(database: Database, stalledAfterSeconds: number) {
-  const { total, byState, discoveredLastHour } = await countNodes(database);
-  const stalled = await listStalled(database, stalledAfterSeconds, { limit: 1, offset: 0 });
+async function statsAnswer(database: Database, stalledAfterSeconds: number, { scope }: Caller) {
+  const { total, byState, discoveredLastHour } = await countNodes(database, scope);
+  const stalled = await listStalled(database, stalledAfterSeconds, { limit: 1, offset: 0, scope });
   return {
     success: true,
     data: {

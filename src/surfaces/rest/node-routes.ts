@@ -21,6 +21,7 @@ import {
 import { listInventory } from '../../store/machines/inventory-view.ts';
 import { findHardwareInventory } from '../../store/nodes/hardware-inventories.ts';
 import { listNodes, nodeHistory } from '../../store/nodes/node-lists.ts';
+import { routeName } from '../access/known-methods.ts';
 import { requirePermission } from '../access/require-permission.ts';
 import { NODE_ROUTES, VIEWS } from './api/node-api.ts';
 import { hardwareBody, historyBody, inventoryBody, nodeBody } from './node-bodies.ts';
@@ -35,47 +36,48 @@ export interface NodeRouteDependencies extends RestDependencies {
 export async function nodeRoutes(app: FastifyInstance, dependencies: NodeRouteDependencies): Promise<void> {
   const { nodes } = dependencies;
   answerFaults(app, dependencies);
+  const within = ({ scope }: Caller) => ({ ...nodes, scope });
   serveRoutes(app, NODE_ROUTES, dependencies, {
     create: async ({ request, reply, caller }) => {
-      const node = await createNode(nodes, readNodeInput(request.body), caller.actor);
+      const node = await createNode(within(caller), readNodeInput(request.body), caller.actor);
       return sendNode(reply.code(201), node, 'Node registered');
     },
-    list: ({ query }) => listAnswer(nodes, query),
-    get: async ({ params }) => {
-      const node = await getNode(nodes, params.id);
+    list: ({ query, caller }) => listAnswer(nodes, query, caller),
+    get: async ({ params, caller }) => {
+      const node = await getNode(within(caller), params.id);
       const kept = await findHardwareInventory(nodes.database, node.machineId);
       const data = { ...nodeBody(node), inventory: kept && hardwareBody(kept) };
       return { success: true, data, message: 'Node found' };
     },
-    inventory: async ({ params }) => {
-      const { machineId } = await getNode(nodes, params.id);
+    inventory: async ({ params, caller }) => {
+      const { machineId } = await getNode(within(caller), params.id);
       const kept = await findHardwareInventory(nodes.database, machineId);
       if (!kept) throw noInventory(machineId);
       return { success: true, data: hardwareBody(kept) };
     },
     patch: async ({ request, reply, params, caller }) => {
-      const node = await patchNode(nodes, params.id, readNodePatch(request.body), caller.actor);
+      const node = await patchNode(within(caller), params.id, readNodePatch(request.body), caller.actor);
       return sendNode(reply, node, 'Node updated');
     },
     setState: async ({ request, reply, params, caller }) => {
       const change = readStateChange(request.body);
       checkMayMove(caller, change.state);
-      const node = await setNodeState(nodes, params.id, change, caller.actor);
+      const node = await setNodeState(within(caller), params.id, change, caller.actor);
       const missing = await stillMissing(nodes, nodes.database, node);
       return sendNode(reply, node, `Node is ${node.state}${missing === null ? '' : `: ${missing}`}`);
     },
     retire: async ({ reply, params, caller }) =>
-      sendNode(reply, await retireNode(nodes, params.id, caller.actor), 'Node retired'),
+      sendNode(reply, await retireNode(within(caller), params.id, caller.actor), 'Node retired'),
     addTag: async ({ request, reply, params, caller }) => {
       const change = { add: [readTag(request.body)], remove: [] };
-      return sendNode(reply, await tagNode(nodes, params.id, change, caller.actor), 'Tag added');
+      return sendNode(reply, await tagNode(within(caller), params.id, change, caller.actor), 'Tag added');
     },
     removeTag: async ({ reply, params, caller }) => {
       const change = { add: [], remove: [readTag({ tag: params.tag })] };
-      return sendNode(reply, await tagNode(nodes, params.id, change, caller.actor), 'Tag removed');
+      return sendNode(reply, await tagNode(within(caller), params.id, change, caller.actor), 'Tag removed');
     },
-    history: async ({ params, query }) => {
-      const { machineId } = await getNode(nodes, params.id);
+    history: async ({ params, query, caller }) => {
+      const { machineId } = await getNode(within(caller), params.id);
       const { entries, total } = await nodeHistory(nodes.database, machineId, pageOf(query));
       return { data: entries.map(historyBody), total };
     },
@@ -86,8 +88,9 @@ function sendNode(reply: FastifyReply, node: Node, message: string): FastifyRepl
   return reply.send({ success: true, data: nodeBody(node), message });
 }
 
-async function listAnswer(nodes: BootDependencies, query: Query) {
+async function listAnswer(nodes: BootDependencies, query: Query, { scope }: Caller) {
   const filter = {
+    scope,
     state: oneOf(query, 'state', statesOf(installLifecycle)),
     tag: textOf(query, 'tag')?.toLowerCase() ?? null,
     group: textOf(query, 'group') ?? textOf(query, 'group_id'),
@@ -115,7 +118,7 @@ async function listAnswer(nodes: BootDependencies, query: Query) {
 /** Retiring is final, and an erasure ends in it: whichever call asks for them, they need the role admin. */
 export function checkMayMove(caller: Caller, state: string): void {
   if (inAnyCase(['retired', 'deprovisioning'], state))
-    requirePermission(caller, `moving a node to ${state.toLowerCase()}`, 'admin');
+    requirePermission(caller, routeName(NODE_ROUTES.retire), 'admin');
 }
 
 function noInventory(machineId: string): Fault {

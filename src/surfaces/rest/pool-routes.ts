@@ -22,9 +22,10 @@ export async function poolRoutes(app: FastifyInstance, dependencies: PoolRouteDe
   const { database, keepalives } = dependencies;
   answerFaults(app, dependencies);
   serveRoutes(app, POOL_ROUTES, dependencies, {
-    list: async () => (await readPoolHealth(database, keepalives)).map(poolBody),
-    show: async ({ params: { name } }) => {
-      const pool = await readPool(database, keepalives, name);
+    list: async ({ caller: { scope } }) =>
+      (await readPoolHealth(database, { keepalives, scope })).map(poolBody),
+    show: async ({ params: { name }, caller: { scope } }) => {
+      const pool = await readPool(database, { keepalives, scope }, name);
       if (!pool) throw poolNotFound(name);
       return poolBody(pool);
     },

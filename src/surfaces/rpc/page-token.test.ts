@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parseScope } from '../../domain/access/scope.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import { cursorOf, MAX_PAGE, pageSize, pageToken, readCursor, readPageToken } from './page-token.ts';
 
@@ -38,26 +39,34 @@ describe('a page', () => {
   });
 });
 
+const MACHINES = { list: 'machines', filter: '', scope: null };
+const READY = { list: 'machines', filter: 'phase=READY', scope: parseScope('customer_id=acme') };
+
 describe('a page token', () => {
   it('continues after the key that it was made from', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), id, (list, filter, key) => {
-        expect(readPageToken(list, filter, pageToken(list, filter, key))).toBe(key);
+        expect(
+          readPageToken({ list, filter, scope: null }, pageToken({ list, filter, scope: null }, key)),
+        ).toBe(key);
       }),
     );
   });
 
   it('is empty on the last page, and an empty one begins at the beginning', () => {
-    expect(pageToken('machines', '', null)).toBe('');
-    expect(readPageToken('machines', '', '')).toBe('');
+    expect(pageToken(MACHINES, null)).toBe('');
+    expect(readPageToken(MACHINES, '')).toBe('');
   });
 
   it.each([
-    ['another list', 'operations', 'phase=READY'],
-    ['another filter', 'machines', 'phase=MAINTENANCE'],
-  ])('is no good for %s', (_what, list, filter) => {
-    const token = pageToken('machines', 'phase=READY', 'm-1');
-    const fault = refused(() => readPageToken(list, filter, token));
+    ['another list', { ...READY, list: 'operations' }],
+    ['another filter', { ...READY, filter: 'phase=MAINTENANCE' }],
+    ['another scope', { ...READY, scope: parseScope('customer_id=globex') }],
+    ['the whole fleet', { ...READY, scope: null }],
+  ])('is no good for %s', (_what, paged) => {
+    const token = pageToken(READY, 'm-1');
+    expect(readPageToken({ ...READY, scope: parseScope('spec.customer_id = acme') }, token)).toBe('m-1');
+    const fault = refused(() => readPageToken(paged, token));
     expect(fault).toMatchObject({
       kind: 'invalid_argument',
       reason: 'INVALID_PAGE_TOKEN',
@@ -80,7 +89,7 @@ describe('a page token', () => {
     encoded(['a', 'b\0']),
     'A'.repeat(1_025),
   ])('that is made up is refused: %.40s', (token) => {
-    const fault = refused(() => readPageToken('machines', '', token));
+    const fault = refused(() => readPageToken(MACHINES, token));
     expect(fault.reason).toBe('INVALID_PAGE_TOKEN');
     expect(fault.violations.map(({ subject }) => subject)).toEqual(['page_token']);
   });
@@ -88,7 +97,7 @@ describe('a page token', () => {
   it('of any text at all is read or refused with a fault', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
-        if (text !== '') expect(refused(() => readPageToken('machines', '', text))).toBeInstanceOf(Fault);
+        if (text !== '') expect(refused(() => readPageToken(MACHINES, text))).toBeInstanceOf(Fault);
       }),
     );
   });

@@ -1,5 +1,6 @@
-/** Opaque tokens for pages and cursors. A page token is good only for the list and filter that it came from. */
+/** Opaque tokens for pages and cursors. A page token is good only for the list, filter and scope that it came from. */
 import { createHash } from 'node:crypto';
+import type { Scope } from '../../domain/access/scope.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
 
 const DEFAULT_PAGE = 100;
@@ -12,29 +13,37 @@ export function pageSize(asked: number): number {
   return asked === 0 ? DEFAULT_PAGE : Math.min(asked, MAX_PAGE);
 }
 
-function filterDigest(list: string, filter: string): string {
-  return createHash('sha256').update(`${list}\n${filter}`).digest('base64url').slice(0, 8);
+export interface PagedList {
+  readonly list: string;
+  readonly filter: string;
+  /** The caller's. */
+  readonly scope: Scope | null;
 }
 
-export function pageToken(list: string, filter: string, after: string | null): string {
+function digestOf({ list, filter, scope }: PagedList): string {
+  const terms = scope === null ? '' : `\n${JSON.stringify(scope.terms)}`;
+  return createHash('sha256').update(`${list}\n${filter}${terms}`).digest('base64url').slice(0, 8);
+}
+
+export function pageToken(paged: PagedList, after: string | null): string {
   if (after === null) return '';
-  return Buffer.from(JSON.stringify([filterDigest(list, filter), after])).toString('base64url');
+  return Buffer.from(JSON.stringify([digestOf(paged), after])).toString('base64url');
 }
 
 /** The last key of the previous page; empty without a token. */
-export function readPageToken(list: string, filter: string, token: string): string {
+export function readPageToken(paged: PagedList, token: string): string {
   if (token === '') return '';
   const parts = parseJson(token);
   if (Array.isArray(parts) && parts.length === 2 && typeof parts[1] === 'string' && KEY.test(parts[1])) {
-    if (parts[0] === filterDigest(list, filter)) return parts[1];
+    if (parts[0] === digestOf(paged)) return parts[1];
     throw invalidToken('page_token', 'INVALID_PAGE_TOKEN', 'belongs to another list or filter');
   }
   throw invalidToken('page_token', 'INVALID_PAGE_TOKEN', 'is not a token that this server gave out');
 }
 
 /** The same for lists ordered by number; null without a token. */
-export function readPosition(list: string, filter: string, token: string): number | null {
-  const after = readPageToken(list, filter, token);
+export function readPosition(paged: PagedList, token: string): number | null {
+  const after = readPageToken(paged, token);
   if (after === '') return null;
   if (/^\d{1,15}$/.test(after)) return Number(after);
   throw invalidToken('page_token', 'INVALID_PAGE_TOKEN', 'is not a token that this server gave out');

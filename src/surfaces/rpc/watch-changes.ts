@@ -7,6 +7,7 @@
  * then on the id of an event is the whole position: a client that resumes with it misses nothing and gets nothing
  * twice. SYNCED, which has no operation, marks the end of the first batch for clients that ask for it.
  */
+import type { Scope } from '../../domain/access/scope.ts';
 import type { EventKind } from '../../domain/event.ts';
 import { checkFilter } from '../../domain/filter/check.ts';
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
@@ -16,9 +17,10 @@ import { filterPredicate, type Predicate } from '../../domain/filter/predicate.t
 import type { Operation } from '../../domain/operation/operation.ts';
 import { type OperationStatus, operationLifecycle } from '../../domain/operation/operation-status.ts';
 import { lastEventId, readEvents, type StoredEvent } from '../../store/events/event-log.ts';
-import { listOperations, type Page } from '../../store/machines/list.ts';
+import { listOperations, type Page, type PageRequest } from '../../store/machines/list.ts';
 import { findOperations } from '../../store/operations/find-operations.ts';
 import { operationAt } from '../../store/operations/operation-progress.ts';
+import { eventsInScope } from './events-in-scope.ts';
 import { cursorOf, MAX_PAGE, readCursor } from './page-token.ts';
 import { readFilter } from './read-filter.ts';
 import type { ServerDependencies } from './server-dependencies.ts';
@@ -43,6 +45,8 @@ export interface WatchCall {
   readonly cursor: string;
   readonly sendSynced: boolean;
   readonly schema: FilterSchema<Operation>;
+  /** The caller's. A change of an operation whose machine is not in it when it is sent is left out. */
+  readonly scope: Scope | null;
 }
 
 /** How many operations one watch keeps in memory; others are read again. */
@@ -63,20 +67,21 @@ function shownAs(kind: EventKind): ChangeKind | null {
 
 export async function* watchChanges(
   dependencies: ServerDependencies,
-  { filter: text, cursor: cursorText, sendSynced, schema }: WatchCall,
+  { filter: text, cursor: cursorText, sendSynced, schema, scope }: WatchCall,
   signal: AbortSignal,
 ): AsyncGenerator<Change> {
   const filter = readFilter(text, schema);
   const matches = filter === null ? () => true : filterPredicate(filter);
+  const watched = { matches, scope };
   const cursor = readCursor('events', cursorText);
   if (cursor !== null) {
-    yield* changes(dependencies, cursor[0], matches, signal);
+    yield* changes(dependencies, cursor[0], watched, signal);
     return;
   }
   const first = new FirstBatch();
   const listed = filter ?? checkFilter(parseFilter(UNDER_WAY), schema);
   let last: Change | null = null;
-  for await (const change of first.changes(dependencies, { listed, matches, signal })) {
+  for await (const change of first.changes(dependencies, { listed, watched, signal })) {
     if (last) yield last;
     last = change;
   }
@@ -86,12 +91,17 @@ export async function* watchChanges(
   if (sendSynced) {
     yield { at: dependencies.now(), kind: 'synced', operation: null, message: '', cursor: start, step: '' };
   }
-  yield* changes(dependencies, first.end, matches, signal);
+  yield* changes(dependencies, first.end, watched, signal);
+}
+
+interface Watched {
+  readonly matches: Predicate<Operation>;
+  readonly scope: Scope | null;
 }
 
 interface BatchCall {
   readonly listed: CheckedFilter<Operation>;
-  readonly matches: Predicate<Operation>;
+  readonly watched: Watched;
   readonly signal: AbortSignal;
 }
 
@@ -101,16 +111,19 @@ class FirstBatch {
 
   async *changes(
     dependencies: ServerDependencies,
-    { listed, matches, signal }: BatchCall,
+    { listed, watched, signal }: BatchCall,
   ): AsyncGenerator<Change> {
-    yield* this.#list(dependencies, listed);
-    yield* this.#settle(dependencies, matches, signal);
+    yield* this.#list(dependencies, { filter: listed, scope: watched.scope });
+    yield* this.#settle(dependencies, watched, signal);
   }
 
-  async *#list(dependencies: ServerDependencies, filter: CheckedFilter<Operation>): AsyncGenerator<Change> {
+  async *#list(
+    dependencies: ServerDependencies,
+    listed: Pick<PageRequest<Operation>, 'filter' | 'scope'>,
+  ): AsyncGenerator<Change> {
     let after = '';
     for (;;) {
-      const { page, seen } = await readPage(dependencies, filter, after);
+      const { page, seen } = await readPage(dependencies, { ...listed, after, size: MAX_PAGE });
       this.#pages.push({ seen, ids: new Set(page.rows.map((operation) => operation.operationId)) });
       for (const operation of page.rows) {
         yield { at: dependencies.now(), kind: 'snapshot', operation, message: '', cursor: '', step: '' };
@@ -123,7 +136,7 @@ class FirstBatch {
   /** What happened while the pages were read. */
   async *#settle(
     dependencies: ServerDependencies,
-    matches: Predicate<Operation>,
+    watched: Watched,
     signal: AbortSignal,
   ): AsyncGenerator<Change> {
     const bases = new OperationBases(dependencies);
@@ -133,7 +146,7 @@ class FirstBatch {
         ({ eventId }) => eventId <= this.end,
       );
       const fresh = events.filter((event) => !this.#hasSeen(event));
-      yield* messages(bases, fresh, matches, () => '');
+      yield* messages(bases, fresh, watched, () => '');
       position = events.at(-1)?.eventId ?? this.end;
     }
   }
@@ -155,34 +168,34 @@ class FirstBatch {
 
 function readPage(
   dependencies: ServerDependencies,
-  filter: CheckedFilter<Operation>,
-  after: string,
+  request: PageRequest<Operation>,
 ): Promise<{ page: Page<Operation>; seen: number }> {
   return dependencies.database.snapshot(async (session) => ({
     seen: await lastEventId(session),
-    page: await listOperations(session, { filter, after, size: MAX_PAGE }),
+    page: await listOperations(session, request),
   }));
 }
 
 async function* changes(
   dependencies: ServerDependencies,
   after: number,
-  matches: Predicate<Operation>,
+  watched: Watched,
   signal: AbortSignal,
 ): AsyncGenerator<Change> {
   const base = new OperationBases(dependencies);
   for await (const events of dependencies.feed.follow(after, signal)) {
-    yield* messages(base, events, matches, (event) => cursorOf('events', [event.eventId, 0]));
+    yield* messages(base, events, watched, (event) => cursorOf('events', [event.eventId, 0]));
   }
 }
 
 async function* messages(
   bases: OperationBases,
   events: readonly StoredEvent[],
-  matches: Predicate<Operation>,
+  { matches, scope }: Watched,
   cursor: (event: StoredEvent) => string,
 ): AsyncGenerator<Change> {
-  const shown = events.filter((event) => shownAs(event.kind) !== null && event.snapshot !== null);
+  const ofOperations = events.filter((event) => shownAs(event.kind) !== null && event.snapshot !== null);
+  const shown = await bases.inScope(ofOperations, scope);
   await bases.load(shown.map((event) => event.operationId ?? ''));
   for (const event of shown) {
     const base = bases.get(event.operationId ?? '');
@@ -217,6 +230,11 @@ class OperationBases {
     if (missing.length === 0) return;
     for (const [id, operation] of await findOperations(this.#dependencies.database, missing))
       this.#known.set(id, operation);
+  }
+
+  /** Those whose machine is in the scope now. */
+  async inScope(events: readonly StoredEvent[], scope: Scope | null): Promise<readonly StoredEvent[]> {
+    return eventsInScope(this.#dependencies.database, events, scope);
   }
 
   get(id: string): Operation | undefined {

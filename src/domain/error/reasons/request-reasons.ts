@@ -30,7 +30,7 @@ export const REQUEST_REASONS = {
   INVALID_PAGE_TOKEN: {
     kind: 'invalid_argument',
     message: 'page_token: <what is wrong with it>',
-    cause: 'the token was changed, or belongs to another list or filter',
+    cause: 'the token was changed, or belongs to another list, filter or scope',
     fix: 'send the next_page_token of the previous page with the same filter, or start without a token',
   },
   INVALID_CURSOR: {

@@ -42,7 +42,7 @@ export class LogFollower {
     while (!signal.aborted && !this.#closed) {
       const { count } = this.#changes;
       // The operation first: lines are stored before the state that follows them.
-      const operation = await findOperation(this.#database, operationId);
+      const operation = await findOperation(this.#database, operationId, null);
       const ended = operation === null || !isActive(operation.status);
       const lines = await readLog(this.#database, operationId, last, BATCH);
       const newest = lines.at(-1);

@@ -3,6 +3,7 @@
  * rows are written; two requests for one machine in the same batch see each other. The unique index on active operations
  * enforces the rule of one active operation per machine whatever happens here.
  */
+import { hasTerms, type Scope } from '../../../domain/access/scope.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { Fault } from '../../../domain/error/fault.ts';
 import type { NewEvent } from '../../../domain/event.ts';
@@ -24,11 +25,12 @@ import {
   operationOf,
   type StoredApproval,
 } from '../../database/rows.ts';
+import { idsInScope } from '../../filter/scope-condition.ts';
 import { lockMachines, writeMachines } from '../../machines/machine-rows.ts';
-import { readInstallFacts } from '../../nodes/install-facts.ts';
+import { type FactsFor, readInstallFacts } from '../../nodes/install-facts.ts';
 import { activeFault, requestIdReused } from '../operation-faults.ts';
 import { progressOfOperation } from '../operation-progress.ts';
-import { lockPlans } from '../plans.ts';
+import { type LockedPlan, lockPlans } from '../plans.ts';
 import { insertOperations } from './insert-operations.ts';
 
 export interface NewOperation {
@@ -49,6 +51,8 @@ export interface StartRequest {
   /** A digest of what the caller asked for; a replay must have the same one. */
   readonly fingerprint: string;
   readonly actor: Actor;
+  /** A machine that is not in it does not exist for the caller. */
+  readonly scope: Scope | null;
   readonly startedBy: string;
   /** A stored plan that `decide` reads; it can't change before the operation that references it is inserted. */
   readonly planId?: string | null;
@@ -102,10 +106,7 @@ export class OperationStarter {
 
   #startAll(requests: readonly StartRequest[]): Promise<Outcome[]> {
     return this.#database.transaction(async (session) => {
-      const machines = await lockMachines(
-        session,
-        requests.map(({ machineId }) => machineId),
-      );
+      const machines = await lockMachines(session, await visibleMachines(session, requests));
       const known = await findReplays(session, requests);
       const plans = await lockPlans(
         session,
@@ -145,8 +146,8 @@ export class OperationStarter {
 interface BatchFacts {
   readonly machines: Map<string, Machine>;
   readonly known: Map<string, Known>;
-  readonly plans: ReadonlyMap<string, Plan>;
-  readonly facts: InstallFacts;
+  readonly plans: ReadonlyMap<string, LockedPlan>;
+  readonly facts: FactsFor;
 }
 
 function machinesToInstall(
@@ -181,21 +182,31 @@ async function findReplays(session: Session, requests: readonly StartRequest[]):
   );
 }
 
+/** Machines that are not in the scope of the caller who names them are not even locked. */
+async function visibleMachines(session: Session, requests: readonly StartRequest[]): Promise<string[]> {
+  const ids = requests.filter(({ scope }) => scope === null).map(({ machineId }) => machineId);
+  for (const { scope, machineId } of requests)
+    if (scope !== null) ids.push(...(await idsInScope(session, scope, [machineId])));
+  return ids;
+}
+
 /** A replay comes first, whatever has happened to the machine since; then the rules of `decide`; then the active operation. */
 function decideOne(
   request: StartRequest,
   { machines, known, plans, facts }: BatchFacts,
   effects: StartEffects,
 ): Outcome {
-  const { machineId, requestId, fingerprint } = request;
+  const { machineId, requestId, fingerprint, scope } = request;
   const key = keyOf(machineId, requestId);
-  const replayed = known.get(key);
+  const locked = machines.get(machineId) ?? null;
+  const machine = locked !== null && scope !== null && !scope.contains(locked) ? null : locked;
+  const replayed = machine === null && scope !== null ? undefined : known.get(key);
   if (replayed && replayed.fingerprint !== fingerprint) return requestIdReused(replayed.operation);
   if (replayed) return { operation: replayed.operation, replayed: true };
-  const machine = machines.get(machineId) ?? null;
   try {
-    const plan = plans.get(request.planId ?? '') ?? null;
-    const decided = request.decide(machine, plan, facts);
+    const stored = plans.get(request.planId ?? '');
+    const plan = stored && hasTerms(scope, stored.scopeTerms) ? stored.plan : null;
+    const decided = request.decide(machine, plan, facts(scope));
     const operation = operationFor(request, decided);
     const { operationId } = operation;
     if (machine?.activeOperationId) return activeFault(machineId, machine.activeOperationId);

@@ -1,4 +1,5 @@
 /** An operator's action: the operation, its machine and the events of both in one transaction. */
+import type { Scope } from '../../../domain/access/scope.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
 import { applyChange, type MachineChange } from '../../../domain/machine/machine-change.ts';
@@ -24,6 +25,7 @@ export interface ActionCall {
   readonly actor: Actor;
   /** Throws a Fault where an operation that waits for approval does not take the action. */
   readonly checkWaiting: (operation: Operation) => void;
+  readonly scope: Scope | null;
   /**
    * Decides what happens to the operation; throws a Fault where the machine's state does not permit it. `latest` is the id
    * of the operation that worked on the machine last.
@@ -36,7 +38,7 @@ type Decided = ActionDecision<MachineChange> | { readonly decision: 'stop'; read
 
 export async function recordAction(database: Database, call: ActionCall): Promise<Operation> {
   return database.transaction(async (session) => {
-    const locked = await lockOperation(session, call.operationId);
+    const locked = await lockOperation(session, call);
     const { row, machine } = locked;
     const latest = await lastOperationOf(session, machine.machineId);
     if (row.approval?.state === 'waiting' && row.status === 'pending') call.checkWaiting(operationOf(row));

@@ -2,6 +2,7 @@
  * The decision on an operation that waits for approval. An approval changes the machine as the start would have and makes
  * the operation due; a rejection, or the end of the time for one, cancels it. Each is one transaction with its events.
  */
+import type { Scope } from '../../../domain/access/scope.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { actorLabel } from '../../../domain/actor.ts';
 import type { NewEvent } from '../../../domain/event.ts';
@@ -21,6 +22,7 @@ import { writeApproval } from './write-approval.ts';
 export interface ApprovalCall {
   readonly operationId: string;
   readonly actor: Actor;
+  readonly scope: Scope | null;
   readonly decision: Exclude<ApprovalState, 'waiting'>;
   readonly comment: string;
   /** Throws a Fault where the decision is not the caller's, or the operation does not wait for one. */
@@ -29,7 +31,7 @@ export interface ApprovalCall {
 
 export function recordApproval(database: Database, call: ApprovalCall): Promise<Operation> {
   return database.transaction(async (session) => {
-    const locked = await lockOperation(session, call.operationId);
+    const locked = await lockOperation(session, call);
     const before = operationOf(locked.row);
     const { approval } = locked.row;
     call.check(before, isUnchanged(locked));

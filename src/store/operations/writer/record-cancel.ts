@@ -2,6 +2,7 @@
  * Asks an operation to stop. One that has not started ends here; any other is marked, becomes due at once, and its holder
  * is notified, on whichever replica it runs.
  */
+import type { Scope } from '../../../domain/access/scope.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import type { NewEvent } from '../../../domain/event.ts';
 import { applyChange, type MachineChange } from '../../../domain/machine/machine-change.ts';
@@ -20,6 +21,7 @@ import { writeCancel } from './write-cancel.ts';
 export interface CancelCall {
   readonly operationId: string;
   readonly actor: Actor;
+  readonly scope: Scope | null;
   readonly reason: string;
   /** What the cancel does to the machine of an operation that ends here. */
   readonly onCanceled: (operation: Operation) => MachineChange | null;
@@ -27,7 +29,7 @@ export interface CancelCall {
 
 export function recordCancel(database: Database, call: CancelCall): Promise<Operation> {
   return database.transaction(async (session) =>
-    recordCancelLocked(session, call, await lockOperation(session, call.operationId)),
+    recordCancelLocked(session, call, await lockOperation(session, call)),
   );
 }
 

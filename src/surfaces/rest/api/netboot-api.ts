@@ -219,7 +219,14 @@ export const IMAGE_ROUTES = {
     caller: 'admin',
     summary: 'Upload one piece of an image; the last one makes it an image',
     params: IMAGE_NAME,
-    query: { sha256: SHA256 },
+    query: {
+      sha256: SHA256,
+      scope: {
+        description:
+          'The scope that it belongs to, as a filter over machines. Without it, a new image is shared.',
+        schema: z.string(),
+      },
+    },
     headers: { 'content-range': 'bytes start-end/total; without it the body is the whole file' },
     body: { mediaType: 'application/octet-stream', schema: z.string() },
     maxBodyBytes: PIECE_BYTES,

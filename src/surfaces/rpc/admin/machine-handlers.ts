@@ -1,6 +1,7 @@
 /** Flags, the service state, and what keeps a machine out of service. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { actingAs, type Caller } from '../../../domain/access/caller.ts';
 import { type UpstreamView, upstreamView } from '../../../domain/condition/upstream-view.ts';
 import { invalidField } from '../../../domain/error/fault.ts';
 import { checkMachineId } from '../../../domain/machine/machine-input.ts';
@@ -29,44 +30,46 @@ export function machineHandlers(
   Handlers<typeof AdminService>,
   'flagMachine' | 'unflagMachine' | 'clearNeedsIntervention' | 'setServiceState' | 'explainMachine'
 > {
-  const flag = async ({ machineId, flag: type, status, reason, actor }: FlagCall) => {
+  const flag = async ({ machineId, flag: type, status, reason, actor, scope }: FlagCall) => {
     const change = {
       machineId: checkMachineId(machineId),
       flag: type,
       status,
       reason: requiredReason(reason),
-      actor,
+      ...{ actor, scope },
     };
     return machineMessage(await setFlag(dependencies.database, change));
   };
   return {
-    flagMachine: (request, { caller: { actor } }) =>
-      flag({ ...request, flag: flagOf(request.flag), status: true, actor }),
-    unflagMachine: (request, { caller: { actor } }) =>
-      flag({ ...request, flag: flagOf(request.flag), status: false, actor }),
-    clearNeedsIntervention: (request, { caller: { actor } }) =>
-      flag({ ...request, flag: 'NeedsIntervention', status: false, actor }),
+    flagMachine: (request, { caller }) =>
+      flag({ ...request, flag: flagOf(request.flag), status: true, ...actingAs(caller) }),
+    unflagMachine: (request, { caller }) =>
+      flag({ ...request, flag: flagOf(request.flag), status: false, ...actingAs(caller) }),
+    clearNeedsIntervention: (request, { caller }) =>
+      flag({ ...request, flag: 'NeedsIntervention', status: false, ...actingAs(caller) }),
 
     async setServiceState(request, { caller }) {
       const machine = await setServiceState(dependencies.database, {
         machineId: checkMachineId(request.machineId),
         to: request.service,
         reason: requiredReason(request.reason),
-        actor: caller.actor,
+        ...actingAs(caller),
         force: request.force,
       });
       return machineMessage(machine);
     },
 
-    explainMachine: ({ machineId }) => explanation(dependencies, checkMachineId(machineId)),
+    explainMachine: ({ machineId }, { caller }) =>
+      explanation(dependencies, checkMachineId(machineId), caller),
   };
 }
 
 async function explanation(
   dependencies: ServerDependencies,
   machineId: string,
+  { scope }: Caller,
 ): Promise<MessageInitShape<typeof ExplanationSchema>> {
-  const machine = await dependencies.machines.find(machineId);
+  const machine = await dependencies.machines.find(machineId, scope);
   if (!machine) throw machineNotFound(machineId);
   const operation = await lastOperationOf(dependencies.database, machineId);
   const node = machine.install === null ? null : await findNode(dependencies.database, machineId);

@@ -1,5 +1,7 @@
 /** What operators do with an operation that stopped, and the record of it. */
+
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { actingAs } from '../../../domain/access/caller.ts';
 import { inAnyCase } from '../../../domain/any-case.ts';
 import { invalidField } from '../../../domain/error/fault.ts';
 import { checkOperationId } from '../../../domain/machine/machine-input.ts';
@@ -26,14 +28,14 @@ export function operatorActionHandlers(
         operationId: checkOperationId(request.operationId),
         action: actionOf(request.action),
         reason: requiredReason(request.reason),
-        actor: caller.actor,
+        ...actingAs(caller),
       });
       return operationMessage(operation);
     },
 
-    async listOperatorActions(request) {
+    async listOperatorActions(request, { caller }) {
       const operationId = checkOperationId(request.operationId);
-      const operation = await findOperation(dependencies.database, operationId);
+      const operation = await findOperation(dependencies.database, operationId, caller.scope);
       if (!operation) throw operationNotFound(operationId);
       const records = await listActions(dependencies.database, operationId, MAX_ACTIONS);
       const next = nextActionFor(operation);

@@ -1,5 +1,6 @@
 /** Machines that agents enrol for, and the pools that they are in. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { actingAs } from '../../../domain/access/caller.ts';
 import { POOL_RULE } from '../../../domain/agent/agent.ts';
 import { invalidField, missingField } from '../../../domain/error/fault.ts';
 import { checkMachineId } from '../../../domain/machine/machine-input.ts';
@@ -21,7 +22,7 @@ export function poolHandlers(
         pool: request.pool,
         provider: request.provider,
         machineId: request.machineId === '' ? '' : checkMachineId(request.machineId),
-        actor: caller.actor,
+        ...actingAs(caller),
         now: dependencies.now(),
       });
       dependencies.tokensChanged();
@@ -32,19 +33,21 @@ export function poolHandlers(
       if (request.name === '') throw missingField('name');
       if (!POOL_RULE.test(request.name))
         throw invalidField('name', 'must be 1 to 63 letters, digits, ".", "_" or "-"');
-      const pool = await createPool(dependencies.database, request.name, caller.actor);
+      const pool = await createPool(dependencies.database, request.name, caller);
       return { name: pool.name, createdBy: pool.createdBy, createdAt: timestampFromDate(pool.createdAt) };
     },
 
-    async listPools() {
+    async listPools(_request, { caller: { scope } }) {
+      const { keepalives } = dependencies;
       return {
-        pools: (await readPoolHealth(dependencies.database, dependencies.keepalives)).map(poolMessage),
+        pools: (await readPoolHealth(dependencies.database, { keepalives, scope })).map(poolMessage),
       };
     },
 
-    async getPool(request) {
+    async getPool(request, { caller: { scope } }) {
+      const { keepalives } = dependencies;
       if (request.name === '') throw missingField('name');
-      const pool = await readPool(dependencies.database, dependencies.keepalives, request.name);
+      const pool = await readPool(dependencies.database, { keepalives, scope }, request.name);
       if (!pool) throw poolNotFound(request.name);
       return poolMessage(pool);
     },

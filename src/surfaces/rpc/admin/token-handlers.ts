@@ -38,7 +38,7 @@ export function tokenHandlers(
     async createPlan({ plan }, { caller }) {
       if (!plan) throw missingField('plan');
       const checked = checkPlan(toJson(PlanSchema, plan, { useProtoFieldName: true }));
-      const created = await createPlan(dependencies.database, checked, caller.actor);
+      const created = await createPlan(dependencies.database, checked, caller);
       return planMessage(created, dependencies.stepDefaults);
     },
 

@@ -1,5 +1,5 @@
 /** The workflows of machines, and the operations on their hardware. */
-import type { Actor } from '../../../domain/actor.ts';
+import { actingAs, type Caller } from '../../../domain/access/caller.ts';
 import { inAnyCase } from '../../../domain/any-case.ts';
 import { invalidField } from '../../../domain/error/fault.ts';
 import { OVERWRITES, type Overwrite } from '../../../domain/install/erasure.ts';
@@ -36,34 +36,34 @@ export function workflowHandlers(
 > {
   return {
     async onboardMachine(request, { caller }) {
-      const call = workflowCall(request, caller.actor);
+      const call = workflowCall(request, caller);
       return operationMessage(await onboardMachine(dependencies, { ...call, pool: request.pool }));
     },
 
     async decommissionMachine(request, { caller }) {
-      const call = workflowCall(request, caller.actor);
+      const call = workflowCall(request, caller);
       return operationMessage(
         await decommissionMachine(dependencies, { ...call, mode: modeOf(request.mode) }),
       );
     },
 
     async drainMachine(request, { caller }) {
-      return operationMessage(await drainMachine(dependencies, workflowCall(request, caller.actor)));
+      return operationMessage(await drainMachine(dependencies, workflowCall(request, caller)));
     },
 
     async removeMachine(request, { caller }) {
-      return operationMessage(await removeMachine(dependencies, workflowCall(request, caller.actor)));
+      return operationMessage(await removeMachine(dependencies, workflowCall(request, caller)));
     },
 
     async eraseMachine(request, { caller }) {
-      const call = workflowCall(request, caller.actor);
+      const call = workflowCall(request, caller);
       return operationMessage(
         await eraseMachine(dependencies, { ...call, overwrite: overwriteOf(request.overwrite) }),
       );
     },
 
     async migrateMachine(request, { caller }) {
-      const call = workflowCall(request, caller.actor);
+      const call = workflowCall(request, caller);
       const replacement = {
         mac_addresses: request.macAddresses,
         serial_number: request.serialNumber,
@@ -76,11 +76,11 @@ export function workflowHandlers(
   };
 }
 
-function workflowCall(request: { machineId: string; requestId: string }, actor: Actor): MachineCall {
+function workflowCall(request: { machineId: string; requestId: string }, caller: Caller): MachineCall {
   return {
     machineId: checkMachineId(request.machineId),
     requestId: checkRequestId(request.requestId),
-    actor,
+    ...actingAs(caller),
   };
 }
 

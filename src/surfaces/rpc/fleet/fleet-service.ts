@@ -56,22 +56,23 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
         };
       },
 
-      async getOverview() {
-        return overviewMessage(await overviews.read());
+      async getOverview(_request, { caller }) {
+        return overviewMessage(await overviews.read(caller.scope));
       },
 
-      async countMachines(request) {
+      async countMachines(request, { caller: { scope } }) {
         const filter = readFilter(request.filter, MACHINE_FILTER);
         const names = [...new Set(request.facets)];
         if (names.length > MAX_FACETS) throw invalidField('facets', `must be at most ${MAX_FACETS}`);
         const keys = names.map((name) => groupKey(name, 'facets'));
-        const { total, facets } = await countMachines(dependencies.database, { filter, keys });
+        const { total, facets } = await countMachines(dependencies.database, { filter, scope, keys });
         return { total, facets: facets.map(facetMessage) };
       },
 
-      async *indexMachines(request) {
+      async *indexMachines(request, { caller }) {
         const ids = await indexMachines(dependencies.database, {
           filter: readFilter(request.filter, MACHINE_FILTER),
+          scope: caller.scope,
           key: orderKey(request.orderBy, 'order_by'),
           direction: request.descending ? 'descending' : 'ascending',
         });
@@ -83,11 +84,11 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
         } while (from < total);
       },
 
-      async getMachines(request) {
+      async getMachines(request, { caller }) {
         const ids = request.machineIds.map((id) => checkMachineId(id, 'machine_ids'));
         if (ids.length > MAX_MACHINES)
           throw invalidField('machine_ids', `must be at most ${MAX_MACHINES}; there are ${ids.length}`);
-        const machines = await findMachines(dependencies.database, ids);
+        const machines = await findMachines(dependencies.database, ids, caller.scope);
         const agents = await agentsOf(dependencies, machines);
         const seen = await upstreamSeenTimes(dependencies.database, machines);
         return {
@@ -101,7 +102,8 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
 
       listEvents: (request, { caller }) => eventsPage(dependencies, request, caller),
 
-      getMetricHistory: ({ machineId }) => metricHistory(dependencies, checkMachineId(machineId)),
+      getMetricHistory: ({ machineId }, { caller }) =>
+        metricHistory(dependencies, checkMachineId(machineId), caller),
     },
     {
       whoAmI: 'viewer',
@@ -131,25 +133,29 @@ async function eventsPage(
 ): Promise<MessageInitShape<typeof ListEventsResponseSchema>> {
   const filter = readFilter(request.filter, EVENT_FILTER);
   const size = pageSize(request.pageSize);
+  const { scope } = caller;
+  const paged = { list: 'events', filter: request.filter, scope };
   const events = await listEvents(database, {
     filter,
+    scope,
     hidden: hiddenKinds(caller),
-    before: readPosition('events', request.filter, request.pageToken),
+    before: readPosition(paged, request.pageToken),
     size,
   });
   const page = events.slice(0, size);
   const last = events.length > size ? page.at(-1) : undefined;
   return {
     events: page.map(eventMessage),
-    nextPageToken: pageToken('events', request.filter, last ? String(last.eventId) : null),
+    nextPageToken: pageToken(paged, last ? String(last.eventId) : null),
   };
 }
 
 async function metricHistory(
   dependencies: ServerDependencies,
   machineId: string,
+  { scope }: Caller,
 ): Promise<MessageInitShape<typeof MetricHistorySchema>> {
-  const machine = await dependencies.machines.find(machineId);
+  const machine = await dependencies.machines.find(machineId, scope);
   if (!machine) throw machineNotFound(machineId);
   const agents = await agentsOf(dependencies, [machine]);
   const samples = await readSamples(dependencies.database, machineId);

@@ -15,6 +15,7 @@ import {
   type WatchedEventSchema,
 } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { type LoggedEvent, lastEventId } from '../../../store/events/event-log.ts';
+import { eventsInScope } from '../events-in-scope.ts';
 import { cursorOf, readCursor } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
@@ -36,12 +37,12 @@ export async function* watchEvents(
   yield alive(dependencies, position);
   let toldAt = performance.now();
   for await (const events of dependencies.feed.follow(position, signal, LOOK_MS)) {
-    for (const event of events) {
+    for (const event of await eventsInScope(dependencies.database, events.filter(isTold), caller.scope)) {
       position = event.eventId;
-      if (!isTold(event)) continue;
       yield eventOf(event);
       toldAt = performance.now();
     }
+    position = events.at(-1)?.eventId ?? position;
     if (performance.now() - toldAt < ALIVE_MS) continue;
     yield alive(dependencies, position);
     toldAt = performance.now();

@@ -19,35 +19,35 @@ export function machineServiceV1(dependencies: ServerDependencies): Service {
     {
       async registerMachine({ machine }, { caller }) {
         if (!machine) throw missingField('machine');
-        return machineMessage(await registerMachine(dependencies, machine, caller.actor));
+        return machineMessage(await registerMachine(dependencies, machine, caller));
       },
 
-      async getMachine(request) {
+      async getMachine(request, { caller }) {
         const machineId = checkMachineId(request.machineId);
-        const machine = await dependencies.machines.find(machineId);
+        const machine = await dependencies.machines.find(machineId, caller.scope);
         if (!machine) throw machineNotFound(machineId);
         return machineMessage(machine);
       },
 
-      async listMachines(request) {
+      async listMachines(request, { caller }) {
         const filter = readFilter(request.filter, V1_MACHINE_FILTER);
-        const after = readPageToken('v1.machines', request.filter, request.pageToken);
+        const paged = { list: 'v1.machines', filter: request.filter, scope: caller.scope };
+        const after = readPageToken(paged, request.pageToken);
         const page = await listMachines(dependencies.database, {
           filter,
+          scope: caller.scope,
           after,
           size: pageSize(request.pageSize),
         });
         return {
           machines: page.rows.map(machineMessage),
-          nextPageToken: pageToken('v1.machines', request.filter, page.next),
+          nextPageToken: pageToken(paged, page.next),
         };
       },
 
       async updateMachine({ machine, updateMask }, { caller }) {
         if (!machine) throw missingField('machine');
-        return machineMessage(
-          await updateMachine(dependencies, machine, updateMask?.paths ?? null, caller.actor),
-        );
+        return machineMessage(await updateMachine(dependencies, machine, updateMask?.paths ?? null, caller));
       },
     },
     { registerMachine: 'operator', getMachine: 'viewer', listMachines: 'viewer', updateMachine: 'operator' },

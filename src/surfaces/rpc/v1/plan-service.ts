@@ -13,20 +13,25 @@ export function planService(dependencies: ServerDependencies): Service {
   return defineV1Service(
     PlanService,
     {
-      async getPlan(request) {
+      async getPlan(request, { caller }) {
         if (request.planId === '') throw missingField('plan_id');
         const planId = checkPlanId(request.planId);
-        const plan = await findPlan(dependencies.database, planId);
+        const plan = await findPlan(dependencies.database, planId, caller.scope);
         if (!plan) throw planNotFound(planId);
         return planMessage(plan, dependencies.stepDefaults);
       },
 
-      async listPlans(request) {
-        const after = readPageToken('v1.plans', '', request.pageToken);
-        const page = await listPlans(dependencies.database, after, pageSize(request.pageSize));
+      async listPlans(request, { caller }) {
+        const paged = { list: 'v1.plans', filter: '', scope: caller.scope };
+        const after = readPageToken(paged, request.pageToken);
+        const page = await listPlans(dependencies.database, {
+          after,
+          size: pageSize(request.pageSize),
+          scope: caller.scope,
+        });
         return {
           plans: page.rows.map((plan) => planMessage(plan, dependencies.stepDefaults)),
-          nextPageToken: pageToken('v1.plans', '', page.next),
+          nextPageToken: pageToken(paged, page.next),
         };
       },
     },

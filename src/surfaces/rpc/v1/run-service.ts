@@ -1,5 +1,7 @@
 /** baremetal.v1.RunService: runs are the operations as docs/api-v1.md shows them. */
+
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { actingAs } from '../../../domain/access/caller.ts';
 import { RUN_FILTER } from '../../../domain/filter/operation-filter.ts';
 import {
   checkMachineId,
@@ -19,7 +21,7 @@ import { operationNotFound } from '../../../store/operations/operation-faults.ts
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
-import type { Service } from '../service.ts';
+import type { CallContext, Service } from '../service.ts';
 import { streamLog } from '../stream-log.ts';
 import { type ChangeKind, watchChanges } from '../watch-changes.ts';
 import { defineV1Service } from './define-v1-service.ts';
@@ -35,9 +37,9 @@ const KINDS = {
 } as const satisfies Record<ChangeKind, RunEvent_Kind>;
 
 export function runService(dependencies: ServerDependencies): Service {
-  const find = async (id: string) => {
+  const find = async (id: string, { caller }: CallContext) => {
     const operationId = checkOperationId(id, 'run_id');
-    const operation = await findOperation(dependencies.database, operationId);
+    const operation = await findOperation(dependencies.database, operationId, caller.scope);
     if (!operation) throw operationNotFound(operationId);
     return operation;
   };
@@ -51,36 +53,38 @@ export function runService(dependencies: ServerDependencies): Service {
         const type = checkRunType(request.type);
         const planId = request.planId === '' ? '' : checkPlanId(request.planId);
         return runMessage(
-          await startRun(dependencies, { type, machineId, requestId, planId, actor: caller.actor }),
+          await startRun(dependencies, { type, machineId, requestId, planId, ...actingAs(caller) }),
         );
       },
 
-      async getRun({ runId }) {
-        return runMessage(await find(runId));
+      async getRun({ runId }, context) {
+        return runMessage(await find(runId, context));
       },
 
-      async listRuns(request) {
+      async listRuns(request, { caller }) {
         const filter = readFilter(request.filter, RUN_FILTER);
-        const after = readPageToken('v1.runs', request.filter, request.pageToken);
+        const paged = { list: 'v1.runs', filter: request.filter, scope: caller.scope };
+        const after = readPageToken(paged, request.pageToken);
         const page = await listOperations(dependencies.database, {
           filter,
+          scope: caller.scope,
           after,
           size: pageSize(request.pageSize),
         });
         return {
           runs: page.rows.map(runMessage),
-          nextPageToken: pageToken('v1.runs', request.filter, page.next),
+          nextPageToken: pageToken(paged, page.next),
         };
       },
 
       async cancelRun(request, { caller }) {
         const operationId = checkOperationId(request.runId, 'run_id');
         const reason = checkText(request.reason, 'reason', 1000);
-        return runMessage(await cancelOperation(dependencies, { operationId, reason, actor: caller.actor }));
+        return runMessage(await cancelOperation(dependencies, { operationId, reason, ...actingAs(caller) }));
       },
 
-      async *watchRuns({ filter, cursor, sendSynced }, { signal }) {
-        const call = { filter, cursor, sendSynced, schema: RUN_FILTER };
+      async *watchRuns({ filter, cursor, sendSynced }, { caller, signal }) {
+        const call = { filter, cursor, sendSynced, schema: RUN_FILTER, scope: caller.scope };
         for await (const change of watchChanges(dependencies, call, signal)) {
           yield {
             ts: timestampFromDate(change.at),
@@ -93,10 +97,11 @@ export function runService(dependencies: ServerDependencies): Service {
         }
       },
 
-      async *streamRunLogs(request, { signal }) {
-        const { operationId } = await find(request.runId);
+      async *streamRunLogs(request, context) {
+        const operation = await find(request.runId, context);
+        const { operationId } = operation;
         const runId = runIdOf(operationId);
-        for await (const chunk of streamLog(dependencies, operationId, request.cursor, signal)) {
+        for await (const chunk of streamLog(dependencies, operation, request.cursor, context)) {
           yield { ...chunk, runId };
         }
       },

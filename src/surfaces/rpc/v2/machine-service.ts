@@ -1,4 +1,5 @@
 /** baremetal.v2.MachineService: the inventory, and starting and canceling operations. */
+import { actingAs } from '../../../domain/access/caller.ts';
 import { missingField } from '../../../domain/error/fault.ts';
 import { MACHINE_FILTER } from '../../../domain/filter/machine-filter.ts';
 import {
@@ -35,23 +36,25 @@ export function machineService(dependencies: ServerDependencies): Service {
     {
       async registerMachine({ machine }, { caller }) {
         if (!machine) throw missingField('machine');
-        return machineMessage(await registerMachine(dependencies, machine, caller.actor));
+        return machineMessage(await registerMachine(dependencies, machine, caller));
       },
 
-      async getMachine(request) {
+      async getMachine(request, { caller }) {
         const machineId = checkMachineId(request.machineId);
-        const machine = await dependencies.machines.find(machineId);
+        const machine = await dependencies.machines.find(machineId, caller.scope);
         if (!machine) throw machineNotFound(machineId);
         const agents = await agentsOf(dependencies, [machine]);
         const seen = await upstreamSeenTimes(dependencies.database, [machine]);
         return machineMessage(machine, agents.get(machineId), seen.get(machineId));
       },
 
-      async listMachines(request) {
+      async listMachines(request, { caller }) {
         const filter = readFilter(request.filter, MACHINE_FILTER);
-        const after = readPageToken('machines', request.filter, request.pageToken);
+        const paged = { list: 'machines', filter: request.filter, scope: caller.scope };
+        const after = readPageToken(paged, request.pageToken);
         const page = await listMachines(dependencies.database, {
           filter,
+          scope: caller.scope,
           after,
           size: pageSize(request.pageSize),
         });
@@ -61,15 +64,13 @@ export function machineService(dependencies: ServerDependencies): Service {
           machines: page.rows.map((machine) =>
             machineMessage(machine, agents.get(machine.machineId), seen.get(machine.machineId)),
           ),
-          nextPageToken: pageToken('machines', request.filter, page.next),
+          nextPageToken: pageToken(paged, page.next),
         };
       },
 
       async updateMachine({ machine, updateMask }, { caller }) {
         if (!machine) throw missingField('machine');
-        return machineMessage(
-          await updateMachine(dependencies, machine, updateMask?.paths ?? null, caller.actor),
-        );
+        return machineMessage(await updateMachine(dependencies, machine, updateMask?.paths ?? null, caller));
       },
 
       rebootMachine: (request, context) => start('REBOOT', request, context),
@@ -88,7 +89,7 @@ export function machineService(dependencies: ServerDependencies): Service {
         const operationId = checkOperationId(request.operationId);
         const reason = checkText(request.reason, 'reason', 1000);
         return operationMessage(
-          await cancelOperation(dependencies, { operationId, reason, actor: caller.actor }),
+          await cancelOperation(dependencies, { operationId, reason, ...actingAs(caller) }),
         );
       },
     },
@@ -111,12 +112,15 @@ function starterOf(dependencies: ServerDependencies) {
   return async (
     type: PhaseGatedType,
     request: StartMessage,
-    { caller: { actor } }: CallContext,
+    { caller }: CallContext,
     params: Record<string, string> = {},
   ) => {
     const machineId = checkMachineId(request.machineId);
     const requestId = checkRequestId(request.requestId);
-    const started = await startOperation(dependencies, { type, machineId, requestId, params, actor });
+    const started = await startOperation(dependencies, {
+      ...{ type, machineId, requestId, params },
+      ...actingAs(caller),
+    });
     return operationMessage(started);
   };
 }

@@ -9,15 +9,15 @@ import { operationNotFound } from '../../../store/operations/operation-faults.ts
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
-import { defineService, type Service } from '../service.ts';
+import { type CallContext, defineService, type Service } from '../service.ts';
 import { streamLog } from '../stream-log.ts';
 import { operationMessage } from './to-proto.ts';
 import { watchOperations } from './watch-operations.ts';
 
 export function operationService(dependencies: ServerDependencies): Service {
-  const find = async (id: string) => {
+  const find = async (id: string, { caller }: CallContext) => {
     const operationId = checkOperationId(id);
-    const operation = await findOperation(dependencies.database, operationId);
+    const operation = await findOperation(dependencies.database, operationId, caller.scope);
     if (!operation) throw operationNotFound(operationId);
     return operation;
   };
@@ -25,29 +25,32 @@ export function operationService(dependencies: ServerDependencies): Service {
   return defineService(
     OperationService,
     {
-      async getOperation({ operationId }) {
-        return operationMessage(await find(operationId));
+      async getOperation({ operationId }, context) {
+        return operationMessage(await find(operationId, context));
       },
 
-      async listOperations(request) {
+      async listOperations(request, { caller }) {
         const filter = readFilter(request.filter, OPERATION_FILTER);
-        const after = readPageToken('operations', request.filter, request.pageToken);
+        const paged = { list: 'operations', filter: request.filter, scope: caller.scope };
+        const after = readPageToken(paged, request.pageToken);
         const page = await listOperations(dependencies.database, {
           filter,
+          scope: caller.scope,
           after,
           size: pageSize(request.pageSize),
         });
         return {
           operations: page.rows.map(operationMessage),
-          nextPageToken: pageToken('operations', request.filter, page.next),
+          nextPageToken: pageToken(paged, page.next),
         };
       },
 
-      watchOperations: (request, { signal }) => watchOperations(dependencies, request, signal),
+      watchOperations: (request, context) => watchOperations(dependencies, request, context),
 
-      async *streamOperationLogs(request, { signal }) {
-        const { operationId } = await find(request.operationId);
-        for await (const chunk of streamLog(dependencies, operationId, request.cursor, signal)) {
+      async *streamOperationLogs(request, context) {
+        const operation = await find(request.operationId, context);
+        const { operationId } = operation;
+        for await (const chunk of streamLog(dependencies, operation, request.cursor, context)) {
           yield { ...chunk, operationId };
         }
       },

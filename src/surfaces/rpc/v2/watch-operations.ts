@@ -7,6 +7,7 @@ import {
   type WatchOperationsRequest,
 } from '../../../gen/baremetal/v2/operation_service_pb.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
+import type { CallContext } from '../service.ts';
 import { type ChangeKind, watchChanges } from '../watch-changes.ts';
 import { operationMessage } from './to-proto.ts';
 
@@ -21,9 +22,9 @@ const KINDS = {
 export async function* watchOperations(
   dependencies: ServerDependencies,
   { filter, cursor, sendSynced }: WatchOperationsRequest,
-  signal: AbortSignal,
+  { caller, signal }: CallContext,
 ): AsyncGenerator<MessageInitShape<typeof OperationEventSchema>> {
-  const call = { filter, cursor, sendSynced, schema: OPERATION_FILTER };
+  const call = { filter, cursor, sendSynced, schema: OPERATION_FILTER, scope: caller.scope };
   for await (const change of watchChanges(dependencies, call, signal)) {
     yield {
       ts: timestampFromDate(change.at),
