@@ -33,6 +33,7 @@ import {
   type Verification,
   whichHardwareScript,
 } from './boot-script.ts';
+import { bootsByUrl } from './boot-url.ts';
 import { nodeThatBoots } from './discovery.ts';
 import { readErasePlan, readInstallPlan, type ServedImage } from './install-plan.ts';
 import { type NodeCause, traceEvent } from './node-changes.ts';
@@ -60,6 +61,8 @@ export interface BootRequest extends BootClaim {
   /** The architecture that iPXE reports; null: not reported or not known. */
   readonly arch: InstallerArch | null;
   readonly bootMode: 'bios' | 'uefi' | null;
+  /** How the machine was recognised: by the MAC address that it sends, or by its one-time URL. */
+  readonly by: 'mac' | 'url';
   /** The trace id of a boot whose installer could not be loaded; null: none. */
   readonly failed: string | null;
 }
@@ -244,6 +247,10 @@ async function admissionObstacle(
   { machine, node }: LockedNode,
   claim: BootRequest,
 ): Promise<FromDisk | Question | null> {
+  const isByUrl = await bootsByUrl(session, node);
+  if (claim.by === 'url')
+    return isByUrl ? null : { reason: 'it was approved again, and its one-time URL is over' };
+  if (isByUrl) return { reason: 'it boots by a one-time URL and by nothing else' };
   const admission = admitBoot({
     node,
     claim,

@@ -10,6 +10,8 @@ import { lenientLine } from '../../operations/lenient.ts';
 import { diskScript, whoAreYouScript } from '../../operations/nodes/boot-script.ts';
 import { type BootDependencies, bootScript } from '../../operations/nodes/node-boot.ts';
 import type { BootFetchLog, FetchKind, NewBootFetch } from '../../store/nodes/boot-fetches.ts';
+import { consumeBootUrl, machineOfBootUrl } from '../../store/nodes/boot-urls.ts';
+import { findNode } from '../../store/nodes/nodes.ts';
 import { BOOT_ROUTES } from './api/netboot-api.ts';
 import { clientAddress } from './client-address.ts';
 import { refuseBrowsers } from './machines-only.ts';
@@ -50,6 +52,10 @@ export function bootRoutes(app: FastifyInstance, dependencies: BootRouteDependen
       const path = call.params['*'];
       return sendBootFile(dependencies, call, { root: bootDir, path }, kindOf(path));
     },
+    onceScript: (call) => answerOnce(dependencies, call, call.params.secret),
+    onceLoader: (call) => answerOnceLoader(dependencies, call, call.params.secret, loader('boot.efi')),
+    onceLoaderArm64: (call) =>
+      answerOnceLoader(dependencies, call, call.params.secret, loader('boot-arm64.efi')),
     loader: loader('boot.efi'),
     loaderArm64: loader('boot-arm64.efi'),
   });
@@ -76,6 +82,7 @@ async function answerScript(dependencies: BootRouteDependencies, call: BootCall)
     mac,
     baseUrl,
     address: clientAddress(request),
+    by: 'mac',
     arch: knownArch(textIn(request, 'arch')),
     bootMode: PLATFORMS[textIn(request, 'platform')] ?? null,
     serialNumber: lineIn(request, 'serial', 255),
@@ -84,6 +91,50 @@ async function answerScript(dependencies: BootRouteDependencies, call: BootCall)
     failed: TRACE_ID.test(failed) ? failed : null,
   });
   return sendScript(dependencies, call, script, { ...answer, macAddress: mac });
+}
+
+/** The script of a one-time URL, which is over with it. */
+async function answerOnce(
+  dependencies: BootRouteDependencies,
+  call: BootCall,
+  secret: string,
+): Promise<FastifyReply> {
+  const { request } = call;
+  refuseBrowsers(request);
+  const { nodes } = dependencies;
+  const id = await consumeBootUrl(nodes.database, secret);
+  const node = id === null ? null : await findNode(nodes.database, id);
+  if (node === null) return refuseOnce(dependencies, call);
+  const mac = node.macAddress;
+  const { script, ...answer } = await bootScript(nodes, {
+    mac,
+    baseUrl: baseUrlOf(dependencies, request),
+    address: clientAddress(request),
+    by: 'url',
+    arch: knownArch(textIn(request, 'arch')),
+    bootMode: PLATFORMS[textIn(request, 'platform')] ?? null,
+    serialNumber: '',
+    systemUuid: '',
+    isAnswer: true,
+    failed: null,
+  });
+  return sendScript(dependencies, call, script, { ...answer, macAddress: mac });
+}
+
+async function answerOnceLoader(
+  dependencies: BootRouteDependencies,
+  call: BootCall,
+  secret: string,
+  loader: (call: BootCall) => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  const id = await machineOfBootUrl(dependencies.nodes.database, secret);
+  return id === null ? refuseOnce(dependencies, call) : loader(call);
+}
+
+function refuseOnce({ fetches }: BootRouteDependencies, { request, reply }: BootCall): FastifyReply {
+  const reason = 'a one-time URL that is unknown, used or expired';
+  fetches.record({ ...fetchOf(request), served: 'refused', reason });
+  return reply.code(404).send({ detail: reason });
 }
 
 /** What firmware sends is read as reports are: a value that is too long or malformed never fails the boot. */

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { bootFetchRoutes } from './boot-fetch-routes.ts';
 import { baseUrlOf, bootRoutes } from './boot-routes.ts';
+import { bootUrlRoutes } from './boot-url-routes.ts';
 import { type ImageRouteDependencies, imageRoutes } from './image-routes.ts';
 import { answerFaults } from './rest-errors.ts';
 import { seedRoutes } from './seed-routes.ts';
@@ -14,6 +15,7 @@ export async function netbootRoutes(
   answerFaults(app, dependencies);
   bootRoutes(app, dependencies);
   bootFetchRoutes(app, dependencies);
+  bootUrlRoutes(app, dependencies);
   imageRoutes(app, dependencies);
   workflowRoutes(app, dependencies);
   seedRoutes(app, { ...dependencies, baseUrlOf: (request) => baseUrlOf(dependencies, request) });

@@ -4,6 +4,7 @@ import type { CommandContext } from '../../command-context.ts';
 import { approveNodes, assignWorkflow, tagNodes } from './change-nodes.ts';
 import { editNode } from './edit-node.ts';
 import { listNodes } from './list-nodes.ts';
+import { nodeBootUrl } from './node-boot-url.ts';
 import { nodeBoots } from './node-boots.ts';
 import { nodeHistory } from './node-history.ts';
 import { retireNode, setNodeState } from './node-state.ts';
@@ -24,5 +25,6 @@ export function nodeGroup(context: CommandContext): Command {
     .addCommand(setNodeState(context))
     .addCommand(nodeHistory(context))
     .addCommand(nodeBoots(context))
+    .addCommand(nodeBootUrl(context))
     .addCommand(retireNode(context));
 }

@@ -46,6 +46,13 @@ export const NODE_REASONS = {
     cause: 'more unknown machines of one network (/24, or /64 of IPv6) came in a minute than limits allows',
     fix: 'try again after the seconds in retry-after, or raise limits.new_machines_per_minute in the configuration',
   },
+  NOTHING_TO_BOOT: {
+    kind: 'failed_precondition',
+    message: 'the node is <state>: nothing is to be installed or erased on it',
+    cause: 'a URL for the next boot was asked for a node that waits for no boot',
+    fix: 'approve the node first',
+    commands: ['{ingot} node approve <node-id>'],
+  },
   BROWSER_REQUEST: {
     kind: 'permission_denied',
     message: 'this address is for machines that boot, not for browsers',

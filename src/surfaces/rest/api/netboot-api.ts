@@ -78,6 +78,8 @@ export const REPORT_ROUTES = {
   },
 } as const satisfies RouteTable;
 
+const ONCE = { secret: 'the secret of the URL' } as const;
+
 export const BOOT_ROUTES = {
   script: {
     method: 'GET',
@@ -111,6 +113,35 @@ export const BOOT_ROUTES = {
     summary: 'Get a boot file: a kernel, an initramfs',
     params: { '*': 'the path below the boot files' },
     query: { boot: text('The boot that fetches it, as its script names it.') },
+    answers: FILE,
+  },
+  onceScript: {
+    method: 'GET',
+    path: '/boot/once/:secret/autoexec.ipxe',
+    caller: 'anyone',
+    summary: 'Get the iPXE script of a one-time URL, once',
+    params: ONCE,
+    query: {
+      arch: text('The architecture, as iPXE calls it: i386, x86_64, arm64.'),
+      platform: text('The firmware, as iPXE calls it: pcbios or efi.'),
+    },
+    answers: { 200: SCRIPT, 404: FILE[404] },
+    refusals: ['BROWSER_REQUEST'],
+  },
+  onceLoader: {
+    method: 'GET',
+    path: '/boot/once/:secret/boot.efi',
+    caller: 'anyone',
+    summary: 'Get the boot loader for UEFI on x86-64, with the script of a one-time URL beside it',
+    params: ONCE,
+    answers: FILE,
+  },
+  onceLoaderArm64: {
+    method: 'GET',
+    path: '/boot/once/:secret/boot-arm64.efi',
+    caller: 'anyone',
+    summary: 'Get the boot loader for UEFI on arm64, with the script of a one-time URL beside it',
+    params: ONCE,
     answers: FILE,
   },
   loader: {
@@ -158,6 +189,23 @@ export const SEED_ROUTES = {
     summary: "Get the installation's network configuration for cloud-init",
     answers: SEED,
     refusals: ['INVALID_BOOT_TOKEN'],
+  },
+} as const satisfies RouteTable;
+
+export const BOOT_URL_ROUTES = {
+  issue: {
+    method: 'POST',
+    path: '/api/v1/nodes/:id/boot-url',
+    caller: 'operator',
+    summary: 'Issue a one-time URL for the next boot of a node, to be set through its BMC',
+    params: { id: 'the id of the machine' },
+    answers: {
+      201: {
+        description: 'The URLs, which are not shown again.',
+        schema: done(z.strictObject({ url: z.string(), script_url: z.string(), expires_at: z.string() })),
+      },
+    },
+    refusals: ['NODE_NOT_FOUND', 'NOTHING_TO_BOOT'],
   },
 } as const satisfies RouteTable;
 

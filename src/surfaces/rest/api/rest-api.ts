@@ -5,6 +5,7 @@ import { HEALTH_ROUTES } from './health-api.ts';
 import {
   BOOT_FETCH_ROUTES,
   BOOT_ROUTES,
+  BOOT_URL_ROUTES,
   IMAGE_ROUTES,
   REPORT_ROUTES,
   SEED_ROUTES,
@@ -17,6 +18,7 @@ export const REST_API = {
   'Many nodes': { routes: NODE_BULK_ROUTES, error: REST_ERROR },
   Reports: { routes: REPORT_ROUTES, error: REST_ERROR },
   Booting: { routes: { ...BOOT_ROUTES, ...SEED_ROUTES }, error: REST_ERROR },
+  'Boot URLs': { routes: BOOT_URL_ROUTES, error: REST_ERROR },
   'Boot records': { routes: BOOT_FETCH_ROUTES, error: REST_ERROR },
   Images: { routes: IMAGE_ROUTES, error: REST_ERROR },
   Workflows: { routes: WORKFLOW_ROUTES, error: REST_ERROR },
