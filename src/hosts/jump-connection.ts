@@ -8,26 +8,32 @@ import { type Endpoint, endpointText } from '../connections/endpoint.ts';
 import { type ConnectLimits, NotConnected, noAnswer, openTcp } from '../connections/tcp.ts';
 import { unlessAborted } from '../connections/unless-aborted.ts';
 import { notReachable } from '../domain/error/connection-words.ts';
+import type { IdentityConfiguration } from './ssh-configuration.ts';
 import {
-  type Host,
   hostUnreachable,
   openSession,
   prepareLogin,
   type SshAccessRules,
   type SshSession,
+  usableIdentity,
 } from './ssh-session.ts';
+
+export interface JumpHost {
+  readonly endpoint: Endpoint;
+  readonly identity: IdentityConfiguration;
+}
 
 const IDLE_MS = 5_000;
 
 export class JumpConnection {
   readonly #rules: SshAccessRules;
-  readonly #host: Host;
+  readonly #host: JumpHost;
   readonly #rule: AddressRule;
   #session: Promise<SshSession> | null = null;
   #users = 0;
   #idle: NodeJS.Timeout | null = null;
 
-  constructor(rules: SshAccessRules, host: Host, rule: AddressRule) {
+  constructor(rules: SshAccessRules, host: JumpHost, rule: AddressRule) {
     this.#rules = rules;
     this.#host = host;
     this.#rule = rule;
@@ -66,9 +72,9 @@ export class JumpConnection {
 }
 
 /** No single call aborts it; the connect time-out ends it. */
-async function connect(rules: SshAccessRules, host: Host, rule: AddressRule): Promise<SshSession> {
+async function connect(rules: SshAccessRules, host: JumpHost, rule: AddressRule): Promise<SshSession> {
   const { signal } = new AbortController();
-  const login = prepareLogin(rules, host);
+  const login = prepareLogin(rules, { endpoint: host.endpoint, identity: usableIdentity(host.identity) });
   let socket: Duplex;
   try {
     socket = await openTcp(host.endpoint, { timeoutMs: rules.connectTimeoutMs, signal }, rule);

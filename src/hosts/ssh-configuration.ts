@@ -11,6 +11,7 @@ import {
   tryCredential,
   variableName,
 } from '../connections/credential-reference.ts';
+import { type MachineCredential, sourceName } from '../connections/credential-source.ts';
 
 const identity = {
   user: z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}$/, "must be a user's name"),
@@ -26,6 +27,8 @@ const endpoint = z
 
 const fields = z.strictObject({
   ...identity,
+  /** In place of a key: a source of the section credentials, with a key for each machine. */
+  credentials: sourceName.optional(),
   /** In OpenSSH's format. */
   known_hosts_file: filePath.optional(),
   /** In its place: any server that answers at a host's address is taken for the host. */
@@ -48,17 +51,25 @@ export const sshConfiguration = fields.superRefine((given, issues) => {
 /** Hosts that get their host keys when they are deployed; a file may have the keys of others. */
 export const deployedSshConfiguration = fields.superRefine((given, issues) => {
   checkKeys(given, issues);
+  if (given.credentials !== undefined) {
+    const message =
+      'is for hosts of the datacenter provider: here the key is put on machines when they are deployed';
+    issues.addIssue({ code: 'custom', path: ['credentials'], message });
+  }
   if (given.known_hosts_file === undefined || given.insecure_accept_any === undefined) return;
   const message = 'needs at most one of known_hosts_file and insecure_accept_any: true';
   issues.addIssue({ code: 'custom', path: [], message });
 });
 
 function checkKeys(given: Fields, issues: z.RefinementCtx): void {
-  const missing = (path: string[], message: string) => issues.addIssue({ code: 'custom', path, message });
-  if (!isOne(given.private_key_file, given.private_key_env)) {
-    missing([], 'needs exactly one of private_key_file and private_key_env');
-  } else tryCredential(issues, keyField(given), () => readIdentity(given));
   const { known_hosts_file: knownHosts, jump } = given;
+  const missing = (path: string[], message: string) => issues.addIssue({ code: 'custom', path, message });
+  if (!isOne(given.private_key_file, given.private_key_env, given.credentials)) {
+    missing([], 'needs exactly one of private_key_file and private_key_env, or credentials');
+  } else if (given.credentials !== undefined) {
+    if (jump && !hasKey(jump))
+      missing(['jump'], 'needs private_key_file or private_key_env beside credentials');
+  } else tryCredential(issues, keyField(given), () => readIdentity(given));
   if (knownHosts !== undefined) tryCredential(issues, 'known_hosts_file', () => readReferredFile(knownHosts));
   if (jump?.private_key_file !== undefined && jump.private_key_env !== undefined) {
     missing(['jump'], 'needs only one of private_key_file and private_key_env');
@@ -91,6 +102,15 @@ export function readIdentity(given: IdentityConfiguration): Identity {
   const passphrase = isGiven(phrase) ? readCredential(phrase).replace(/\r?\n$/, '') : '';
   const name = key.file ?? `the environment variable ${key.env}`;
   return { user: given.user, ...parseKey(readCredential(key), passphrase, name) };
+}
+
+/** The key of one machine. */
+export function identityOf(
+  user: string,
+  { name, privateKey, passphrase, ...found }: MachineCredential,
+): Identity {
+  if (privateKey === null) throw new CredentialProblem(`${name} has no private_key`);
+  return { user: found.user ?? user, ...parseKey(privateKey, passphrase ?? '', name) };
 }
 
 type KnownKey = Pick<Identity, 'key' | 'fingerprint'>;

@@ -1,6 +1,7 @@
 /** Commands on hosts, and probes of whether they answer: directly, or through the jump host. */
 import type { Duplex } from 'node:stream';
 import { AddressNotAllowed, type AddressRule, type AddressRules } from '../connections/address-rules.ts';
+import type { CredentialSource } from '../connections/credential-source.ts';
 import { type Endpoint, endpointText, parseEndpoint, sshEndpointOf } from '../connections/endpoint.ts';
 import { KeyedMutex } from '../connections/keyed-mutex.ts';
 import { LoginBreaker } from '../connections/login-breaker.ts';
@@ -14,12 +15,13 @@ import type { DeployedHostKeys } from './host-key.ts';
 import { forward, JumpConnection } from './jump-connection.ts';
 import { KnownHosts, knownHostsReader } from './known-hosts.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
-import { hasKey, type SshConfiguration } from './ssh-configuration.ts';
+import { hasKey, type Identity, identityOf, type SshConfiguration } from './ssh-configuration.ts';
 import {
   hostUnreachable,
   openSession,
   prepareLogin,
   type SshAccessRules,
+  usable,
   usableIdentity,
 } from './ssh-session.ts';
 
@@ -38,6 +40,8 @@ export interface HostDirectory {
 export interface SshHostsDependencies {
   readonly monotonicNow: () => number;
   readonly addresses: AddressRules;
+  /** Null: one key for all of them, in the configuration. */
+  readonly credentials: CredentialSource | null;
   readonly directory?: HostDirectory | null;
 }
 
@@ -48,14 +52,16 @@ export class SshHosts implements RemoteExec {
   readonly #mutex = new KeyedMutex();
   readonly #directory: HostDirectory | null;
   readonly #rule: AddressRule;
+  readonly #credentials: CredentialSource | null;
 
   constructor(
     configuration: SshConfiguration,
-    { monotonicNow, addresses, directory = null }: SshHostsDependencies,
+    { monotonicNow, addresses, credentials, directory = null }: SshHostsDependencies,
   ) {
     this.#configuration = configuration;
     this.#directory = directory;
     this.#rule = addresses.machines;
+    this.#credentials = credentials;
     const { known_hosts_file: file, insecure_accept_any: any } = configuration;
     this.#rules = {
       knownHosts: file === undefined ? (any ? null : () => NO_HOSTS) : knownHostsReader(file),
@@ -70,7 +76,7 @@ export class SshHosts implements RemoteExec {
   checkStart(machine: Machine): void {
     if (this.#directory) this.#directory.checkStart(machine);
     else this.#rule.check(sshEndpointOf(machine).host);
-    usableIdentity(this.#configuration);
+    if (!this.#credentials) usableIdentity(this.#configuration);
   }
 
   /**
@@ -95,7 +101,8 @@ export class SshHosts implements RemoteExec {
     const where = endpointText(endpoint);
     const limits = { timeoutMs: this.#rules.connectTimeoutMs, signal };
     const deployedKey = await this.#directory?.hostKeys.read(call.machine.machineId);
-    const host = { endpoint, identity: this.#configuration, deployedKey: deployedKey ?? null };
+    const identity = await this.#identity(call.machine, signal);
+    const host = { endpoint, identity, deployedKey: deployedKey ?? null };
     const login = prepareLogin(this.#rules, host, call.operatorRetry);
     try {
       return await this.#withStream(endpoint, limits, async (stream) => {
@@ -114,6 +121,12 @@ export class SshHosts implements RemoteExec {
       if (!(error instanceof NotConnected)) throw error;
       throw hostUnreachable(where, `${where} is ${notReachable(error.message)}`);
     }
+  }
+
+  async #identity(machine: Machine, signal: AbortSignal): Promise<Identity> {
+    if (!this.#credentials) return usableIdentity(this.#configuration);
+    const found = await this.#credentials.read(machine, signal);
+    return usable(() => identityOf(this.#configuration.user, found));
   }
 
   /** Whether something accepts connections where the machine's sshd should be. */

@@ -29,7 +29,7 @@ export interface SshSession {
 
 export interface Host {
   readonly endpoint: Endpoint;
-  readonly identity: IdentityConfiguration;
+  readonly identity: Identity;
   /** The host key that its deployment gave it, beside those that are known of it. */
   readonly deployedKey?: string | null;
 }
@@ -66,10 +66,9 @@ export interface Login {
 
 export function prepareLogin(
   rules: SshAccessRules,
-  { endpoint, identity: given, deployedKey }: Host,
+  { endpoint, identity, deployedKey }: Host,
   operatorRetry?: string,
 ): Login {
-  const identity = usableIdentity(given);
   rules.breaker.check(accountOf({ endpoint, identity }), identity.fingerprint, operatorRetry);
   const known = knownHostsOf(rules);
   return { endpoint, identity, known: deployedKey ? (known?.with(endpoint, deployedKey) ?? null) : known };
@@ -177,8 +176,12 @@ function sessionOf(client: Client, stream: Duplex, closed: Promise<void>): SshSe
 }
 
 export function usableIdentity(given: IdentityConfiguration): Identity {
+  return usable(() => readIdentity(given));
+}
+
+export function usable(read: () => Identity): Identity {
   try {
-    return readIdentity(given);
+    return read();
   } catch (error) {
     if (!(error instanceof CredentialProblem)) throw error;
     throw failure('needs_human', 'CREDENTIAL_UNREADABLE', error.message);

@@ -158,7 +158,7 @@ const SITE = {
   waits: { hardwareSyncSeconds: 60, agentSeconds: 60, powerOffSeconds: 60 },
   ssh: null,
   readUserDataTemplate: () => null,
-  checkPower: () => 'a crane',
+  checkPower: async () => 'a crane',
   acceptsFailedTests: () => false,
   hostnamesOf: ({ machineId }: Machine) => [machineId],
 } as const;

@@ -136,7 +136,7 @@ export interface UpstreamSite {
   /** The site's own cloud-config; null: it has none. */
   readUserDataTemplate(): string | null;
   /** Throws a StepFailure where the machine's power can't be controlled with what is configured. Says how it will be. */
-  checkPower(machine: Machine): string;
+  checkPower(machine: Machine, signal: AbortSignal): Promise<string>;
   /** Whether failed tests are accepted without asking an operator. */
   acceptsFailedTests(machine: Machine): boolean;
   /** The names under which `register` may add the machine. */

@@ -1,7 +1,9 @@
 /** Failures of BMCs and of what installs over the network. Each machine has its own BMC: ipmi_sim, and ipmitool before it. */
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { credentialsConfiguration } from '../../src/connections/credential-source.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { fresh } from '../api/fleet.ts';
 import { bmcFields } from '../datacenter/bmc-site.ts';
@@ -10,6 +12,7 @@ import { needs } from '../parts/debian-packages.ts';
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
+import { VaultSimulator } from '../parts/vault/simulator.ts';
 import { type IpmitoolStandIn, standInForIpmitool } from './ipmitool-stand-in.ts';
 import { type RebootingHost, startRebootingHost } from './rebooting-host.ts';
 import {
@@ -30,6 +33,8 @@ export interface BmcScenarioSite {
   readonly host: RebootingHost;
   /** Of the provider `mixed-up`, whose specs name the BMC of another machine. */
   readonly mixedUp: RebootingHost;
+  /** Has the logins of the provider `vaulted`. */
+  readonly vault: VaultSimulator;
   readonly parts: { stop(): Promise<void> }[];
   stop(): Promise<void>;
 }
@@ -48,7 +53,22 @@ export async function openBmcScenarioSite(): Promise<BmcScenarioSite> {
     connect_timeout_seconds: 10,
   };
   const bmc = { ...bmcFields(first), power_off_seconds: 1 };
+  const vault = await VaultSimulator.start();
+  const { password_file: _unused, ...loginless } = bmc as typeof bmc & { password_file?: unknown };
+  const credentials = credentialsConfiguration.parse({
+    vault: {
+      kind: 'vault',
+      address: vault.url,
+      path: '{machine_id}',
+      auth: { method: 'approle', role_id: vault.roleId, secret_id_file: secretIdFile(vault) },
+    },
+  });
   const providers = {
+    vaulted: datacenterConfiguration.parse({
+      kind: 'datacenter',
+      ssh,
+      bmc: { ...loginless, credentials: 'vault' },
+    }),
     dc: datacenterConfiguration.parse({ kind: 'datacenter', ssh, bmc }),
     'mixed-up': datacenterConfiguration.parse({
       kind: 'datacenter',
@@ -61,14 +81,19 @@ export async function openBmcScenarioSite(): Promise<BmcScenarioSite> {
       bmc: { ...bmc, allowed_networks: ['127.0.0.0/8'] },
     }),
   };
-  const server = await startTestServer({ providers, netboot: { base_url: 'http://127.0.0.1:9' } });
+  const server = await startTestServer({
+    providers,
+    credentials,
+    netboot: { base_url: 'http://127.0.0.1:9' },
+  });
   await addImage(server, IMAGE);
-  const parts: BmcScenarioSite['parts'] = [first, host, mixedUp];
+  const parts: BmcScenarioSite['parts'] = [first, host, mixedUp, vault];
   return {
     server,
     ipmitool,
     host,
     mixedUp,
+    vault,
     parts,
     stop: async () => {
       await server.stop();
@@ -76,6 +101,12 @@ export async function openBmcScenarioSite(): Promise<BmcScenarioSite> {
       for (const part of parts) await part.stop();
     },
   };
+}
+
+function secretIdFile(vault: VaultSimulator): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'ingot-secret-id-')), 'secret-id');
+  writeFileSync(file, vault.secretId);
+  return file;
 }
 
 function addImage(server: TestServer, name: string) {
@@ -250,6 +281,18 @@ export const BMC_SCENARIOS = {
       ({ machineId }) => setSpec(site.server, machineId, { bmcEndpoint: 'https://127.0.0.1:9' }),
       ({ machineId, bmc }) => setSpec(site.server, machineId, { bmcEndpoint: bmc.endpoint }),
     ),
+
+  async CREDENTIAL_SOURCE_UNAVAILABLE(site) {
+    const { vault } = site;
+    const { machineId, bmc } = await register(site, { provider: 'vaulted' });
+    vault.secrets.set(`secret/data/${machineId}`, { username: bmc.user, password: bmc.password });
+    vault.fault = 'sealed';
+    const operationId = await runOf(site.server, machineId, FROM_DISK);
+    const fix = async () => {
+      vault.fault = null;
+    };
+    return { machineId, operationId, fix, goesOn: true };
+  },
 
   ADDRESS_NOT_ALLOWED: (site) =>
     changedLater(

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
 import { type Clusters, createClusters } from '../../src/clusters/clusters.ts';
 import type { HostFiles } from '../../src/clusters/joining-host.ts';
+import type { CredentialSources } from '../../src/connections/credential-source.ts';
 import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
 import type { Machine } from '../../src/domain/machine/machine.ts';
 import { StepFailure } from '../../src/engine/step-handler.ts';
@@ -39,6 +40,7 @@ export interface SiteOptions {
   readonly hostFiles?: HostFiles;
   readonly installs?: NetworkInstalls;
   readonly monotonicNow?: () => number;
+  readonly credentials?: CredentialSources;
 }
 
 /** Its machines are booted and written by us. */
@@ -74,6 +76,7 @@ export function createSite(
     configuration,
     clusters: options.clusters ?? new Map(),
     addresses: ANY_ADDRESS,
+    credentials: options.credentials ?? new Map(),
     installs: options.installs ?? NO_NODES,
     now: Date.now,
     monotonicNow: options.monotonicNow ?? (() => performance.now()),

@@ -72,6 +72,7 @@ export function maasAt(
     random: Math.random,
     clusters: new Map(),
     addresses: ANY_ADDRESS,
+    credentials: new Map(),
     hostKeys: { read: async () => null },
   };
   const { power, inspect } = createMaasProvider(options).capabilities;

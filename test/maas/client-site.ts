@@ -35,12 +35,12 @@ export const PLAIN_RELEASE = {
   comment: 'done with it',
 } as const;
 
-export function create(mac = newMac()): Promise<MaasMachine> {
+export async function create(mac = newMac()): Promise<MaasMachine> {
   return maas.create(call, {
     hostname: `node-${lastMac}`,
     architecture: 'amd64/generic',
     macAddresses: [mac],
-    ...maas.site.resolvePower(machineWith({ bmc_endpoint: '10.0.0.7' })),
+    ...(await maas.site.resolvePower(machineWith({ bmc_endpoint: '10.0.0.7' }), call.signal)),
   });
 }
 

@@ -7,6 +7,7 @@ import { OPERATOR_ACTIONS } from '../../src/domain/operation/operator-action.ts'
 import { ONBOARDING } from '../../src/domain/workflow/stage.ts';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { EffectiveState_Value, MachineStatus_Phase } from '../../src/gen/baremetal/v2/machine_pb.ts';
+import { everythingStored } from '../parts/everything-stored.ts';
 import type { MachineFault } from '../parts/maas/faults.ts';
 import { refusal } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
@@ -115,21 +116,10 @@ describe.concurrent('onboarding', () => {
       const token = /INGOT_MACHINE_TOKEN=([\w-]+)/.exec(details.user_data)?.[1] ?? '';
       expect(token).toMatch(/^ingot_/);
       expect(details.power_parameters.power_pass).toBe(site.bmcPassword);
-      const tables = await server.sql<{ name: string }>(
-        `SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = current_schema()`,
+      const json = JSON.stringify(operation, (_key, part: unknown) =>
+        typeof part === 'bigint' ? String(part) : part,
       );
-      const names = tables.map(({ name }) => name);
-      expect(names).toEqual(
-        expect.arrayContaining(['agents', 'events', 'machines', 'operation_logs', 'operations']),
-      );
-      const stored = await server.sql<{ line: string }>(
-        names.map((name) => `SELECT row_to_json(t)::text AS line FROM ${name} t`).join(' UNION ALL '),
-      );
-      const json = (value: unknown) =>
-        JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
-      const everything = [...stored.map(({ line }) => line), server.logged.join(''), json(operation)].join(
-        '\n',
-      );
+      const everything = [await everythingStored(server), json].join('\n');
       // The scan sees what is there: bytes too, as hexadecimal digits.
       const hash = createHash('sha256').update(token).digest('hex');
       expect([everything.includes(hash), everything.includes(id)]).toEqual([true, true]);

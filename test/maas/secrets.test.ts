@@ -36,7 +36,10 @@ test.each(TRANSPORT_FAULTS)(
     const mac = `52:54:00:02:00:${TRANSPORT_FAULTS.indexOf(fault).toString(16).padStart(2, '0')}`;
     const { system_id: id } = await simulator.admin.addMachine({ mac_addresses: [mac], status: 'Ready' });
     await simulator.admin.fault({ fault, times: null, ms: 600 });
-    const power = site.maas.site.resolvePower(machineWith({ bmc_endpoint: '10.0.0.7' }));
+    const power = await site.maas.site.resolvePower(
+      machineWith({ bmc_endpoint: '10.0.0.7' }),
+      callFor().signal,
+    );
     const newMachine = {
       hostname: 'n',
       architecture: 'amd64/generic',
@@ -68,7 +71,10 @@ test.each(TRANSPORT_FAULTS)(
 test('a MAAS that repeats all that it was sent is quoted without them', async () => {
   const site = maasAt(simulator);
   await simulator.admin.fault({ fault: 'echo' });
-  const power = site.maas.site.resolvePower(machineWith({ bmc_endpoint: '10.0.0.7' }));
+  const power = await site.maas.site.resolvePower(
+    machineWith({ bmc_endpoint: '10.0.0.7' }),
+    callFor().signal,
+  );
   const failure = await failureOf(
     site.maas.create(callFor(), { hostname: 'n', architecture: 'a/b', macAddresses: [], ...power }),
   );

@@ -71,6 +71,7 @@ export interface TestServerOptions {
   readonly hooks?: Configuration['hooks'];
   readonly limits?: Partial<Configuration['limits']>;
   readonly allowedNetworks?: readonly string[];
+  readonly credentials?: Configuration['credentials'];
   readonly schemaCheckMs?: number;
   /** Beside the fake one. */
   readonly providers?: Configuration['providers'];
@@ -145,6 +146,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       limits: { ...readConfiguration(null).limits, ...options.limits },
       providers: options.providers ?? {},
       clusters: options.clusters ?? {},
+      credentials: options.credentials ?? {},
       tls: options.tls ?? null,
       ...options.configuration,
       certificates: options.certificates ?? [],

@@ -228,6 +228,7 @@ function providerWith(apiKey: string, keyFile: string, tokenFile: string): Provi
     ...{ name: 'site-a', configuration, now: Date.now, random: Math.random },
     monotonicNow: () => performance.now(),
     addresses: ANY_ADDRESS,
+    credentials: new Map(),
     clusters: clustersOf(api, { token_file: tokenFile }),
     hostKeys: { read: async () => null },
     hostFiles: connected.host.files,

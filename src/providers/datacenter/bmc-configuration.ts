@@ -9,15 +9,19 @@ import {
   tryCredential,
   variableName,
 } from '../../connections/credential-reference.ts';
+import { sourceName } from '../../connections/credential-source.ts';
 
 /** What IPMI 2.0 keeps of a password. A BMC would compare no more, and ipmitool sends no more. */
 const MAX_PASSWORD_BYTES = 20;
+const USER = /^[\x21-\x7e]{1,16}$/;
 
 export const bmcConfiguration = z
   .strictObject({
-    user: z.string().regex(/^[\x21-\x7e]{1,16}$/, "must be a user's name of at most 16 characters"),
+    user: z.string().regex(USER, "must be a user's name of at most 16 characters"),
     password_file: filePath.optional(),
     password_env: variableName.optional(),
+    /** In their place: a source of the section credentials, with a login for each machine. */
+    credentials: sourceName.optional(),
     /** Those that encrypt; 3 is the one that IPMI 2.0 demands of every BMC, 17 the best that newer ones have. */
     cipher_suite: z.union([z.literal(3), z.literal(8), z.literal(12), z.literal(17)]).default(3),
     /** What the session asks for; operator suffices for power and boot device on most BMCs. */
@@ -40,11 +44,13 @@ export const bmcConfiguration = z
       .prefault({}),
   })
   .superRefine((given, issues) => {
-    if ((given.password_file === undefined) === (given.password_env === undefined)) {
-      const message = 'needs exactly one of password_file and password_env';
+    const ways = [given.password_file, given.password_env, given.credentials];
+    if (ways.filter((way) => way !== undefined).length !== 1) {
+      const message = 'needs exactly one of password_file and password_env, or credentials';
       issues.addIssue({ code: 'custom', path: [], message });
       return;
     }
+    if (given.credentials !== undefined) return;
     const field = given.password_file === undefined ? 'password_env' : 'password_file';
     tryCredential(issues, field, () => readBmcLogin(given));
   });
@@ -64,7 +70,13 @@ export function readBmcLogin(
 ): BmcLogin {
   const { user, password_file: file, password_env: env } = given;
   const password = readCredential({ file, env }).replace(/\r?\n$/, '');
-  const name = file ?? `the environment variable ${env}`;
+  return bmcLogin(user, password, file ?? `the environment variable ${env}`);
+}
+
+/** `name` is where the password comes from. */
+export function bmcLogin(user: string, password: string, name: string): BmcLogin {
+  if (!USER.test(user)) throw new CredentialProblem(`${name} has a user's name that IPMI can't use`);
+  if (password === '') throw new CredentialProblem(`${name} has no password`);
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
     throw new CredentialProblem(`${name} has more than the ${MAX_PASSWORD_BYTES} bytes that IPMI can use`);
   }

@@ -9,6 +9,7 @@
 import { AddressNetworks } from '../../connections/address-networks.ts';
 import { AddressNotAllowed, type AddressRule, allowedAddress } from '../../connections/address-rules.ts';
 import { CredentialProblem } from '../../connections/credential-reference.ts';
+import type { CredentialSource } from '../../connections/credential-source.ts';
 import { bmcEndpointOf, type Endpoint, endpointText, hasIpmi } from '../../connections/endpoint.ts';
 import { KeyedMutex } from '../../connections/keyed-mutex.ts';
 import { LoginBreaker } from '../../connections/login-breaker.ts';
@@ -19,7 +20,7 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { ProbeResult, ProviderCall } from '../provider.ts';
-import { type BmcConfiguration, type BmcLogin, readBmcLogin } from './bmc-configuration.ts';
+import { type BmcConfiguration, type BmcLogin, bmcLogin, readBmcLogin } from './bmc-configuration.ts';
 import { type IpmiReason, ipmiFailure } from './ipmi-failure.ts';
 import { runIpmitool } from './ipmitool.ts';
 
@@ -41,24 +42,37 @@ interface Patience {
   readonly retries: number;
 }
 
+interface CommandOptions {
+  readonly machine: Machine;
+  readonly patience: Patience;
+  readonly signal: AbortSignal;
+  readonly operatorRetry?: string | undefined;
+}
+
 /** For a probe: a BMC that does not answer has had two chances after 2 s. */
 const PROBE: Patience = { limitMs: 4_000, answerSeconds: 1, retries: 1 };
 
 const PRIVILEGES = { administrator: 'ADMINISTRATOR', operator: 'OPERATOR' } as const;
 
+export interface BmcsDependencies {
+  readonly monotonicNow: () => number;
+  readonly rule: AddressRule;
+  /** Null: one login for all of them, in the configuration. */
+  readonly credentials: CredentialSource | null;
+}
+
 export class Bmcs {
   readonly #configuration: BmcConfiguration;
   readonly #allowed: AddressNetworks | null;
   readonly #rule: AddressRule;
+  readonly #credentials: CredentialSource | null;
   readonly #breaker: LoginBreaker;
   readonly #patience: Patience;
   readonly #mutex = new KeyedMutex();
 
-  constructor(
-    configuration: BmcConfiguration,
-    { monotonicNow, rule }: { readonly monotonicNow: () => number; readonly rule: AddressRule },
-  ) {
+  constructor(configuration: BmcConfiguration, { monotonicNow, rule, credentials }: BmcsDependencies) {
     this.#rule = rule;
+    this.#credentials = credentials;
     this.#configuration = configuration;
     const { allowed_networks: networks } = configuration;
     this.#allowed = networks ? new AddressNetworks(networks) : null;
@@ -78,6 +92,7 @@ export class Bmcs {
     const where = endpointText(endpoint);
     const run = (command: readonly string[]) =>
       this.#run(endpoint, command, {
+        machine,
         patience: this.#patience,
         signal,
         operatorRetry: call.operatorRetry,
@@ -104,7 +119,7 @@ export class Bmcs {
       const where = endpointText(endpoint);
       if (this.#mutex.isLocked(where)) return null;
       const asking = this.#mutex.run(where, signal, () =>
-        this.#run(endpoint, POWER_STATUS, { patience: PROBE, signal }),
+        this.#run(endpoint, POWER_STATUS, { machine, patience: PROBE, signal }),
       );
       const power = parsePower(where, await unlessAborted(asking, signal));
       return { ok: true, reason: 'BmcOK', message: `the BMC ${where} answers; power is ${power}` };
@@ -120,7 +135,7 @@ export class Bmcs {
     const { host } = bmcEndpointOf(machine);
     this.#rule.check(host);
     this.#checkAllowed(host, host);
-    read(this.#configuration);
+    if (!this.#credentials) read(this.#configuration);
   }
 
   /** By address, so that a BMC with two names has one lock, and the address that was checked is the one that is called. */
@@ -151,13 +166,9 @@ export class Bmcs {
   async #run(
     endpoint: Endpoint,
     command: readonly string[],
-    {
-      patience,
-      signal,
-      operatorRetry,
-    }: { patience: Patience; signal: AbortSignal; operatorRetry?: string | undefined },
+    { machine, patience, signal, operatorRetry }: CommandOptions,
   ): Promise<string> {
-    const login = read(this.#configuration);
+    const login = await this.#login(machine, signal);
     const where = endpointText(endpoint);
     const account = `${login.user}@${where}`;
     this.#breaker.check(account, login.fingerprint, operatorRetry);
@@ -174,6 +185,12 @@ export class Bmcs {
     const { reason, failure } = ipmiFailure(where, command.join(' '), end);
     if (reason === 'AuthenticationFailed') this.#breaker.refused(account, login.fingerprint);
     throw new BmcFailure(reason, failure, where);
+  }
+
+  async #login(machine: Machine, signal: AbortSignal): Promise<BmcLogin> {
+    if (!this.#credentials) return read(this.#configuration);
+    const { name, user, password } = await this.#credentials.read(machine, signal);
+    return readable(() => bmcLogin(user ?? this.#configuration.user, password ?? '', name));
   }
 
   #options({ host, port }: Endpoint, { user }: BmcLogin, patience: Patience): string[] {
@@ -214,8 +231,12 @@ function probeReason(error: StepFailure): string | null {
 }
 
 function read(configuration: BmcConfiguration): BmcLogin {
+  return readable(() => readBmcLogin(configuration));
+}
+
+function readable(login: () => BmcLogin): BmcLogin {
   try {
-    return readBmcLogin(configuration);
+    return login();
   } catch (error) {
     if (!(error instanceof CredentialProblem)) throw error;
     throw new StepFailure({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE', message: error.message });

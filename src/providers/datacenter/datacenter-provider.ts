@@ -6,6 +6,7 @@ import type { HostFiles } from '../../clusters/joining-host.ts';
 import { createNodeControl, probeCluster } from '../../clusters/node-control.ts';
 import { checkNodeNameLabel, NODE_NAME_LABEL } from '../../clusters/node-name.ts';
 import type { AddressRules } from '../../connections/address-rules.ts';
+import { type CredentialSources, sourceNamed } from '../../connections/credential-source.ts';
 import { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Capabilities, Provider } from '../provider.ts';
@@ -22,6 +23,7 @@ export interface DatacenterProviderOptions {
   readonly configuration: DatacenterConfiguration;
   readonly clusters: Clusters;
   readonly addresses: AddressRules;
+  readonly credentials: CredentialSources;
   readonly installs: NetworkInstalls;
   readonly now: () => number;
   readonly monotonicNow: () => number;
@@ -30,10 +32,21 @@ export interface DatacenterProviderOptions {
 }
 
 export function createDatacenterProvider(options: DatacenterProviderOptions): Provider {
-  const { name, configuration, clusters, installs, now, monotonicNow, hostFiles, addresses } = options;
-  const hosts = new SshHosts(configuration.ssh, { monotonicNow, addresses });
+  const { name, configuration, clusters, installs, now, monotonicNow, hostFiles, addresses, credentials } =
+    options;
+  const hosts = new SshHosts(configuration.ssh, {
+    monotonicNow,
+    addresses,
+    credentials: sourceNamed(credentials, configuration.ssh.credentials),
+  });
   const { bmc } = configuration;
-  const bmcs = bmc ? new Bmcs(bmc, { monotonicNow, rule: addresses.machines }) : null;
+  const bmcs = bmc
+    ? new Bmcs(bmc, {
+        monotonicNow,
+        rule: addresses.machines,
+        credentials: sourceNamed(credentials, bmc.credentials),
+      })
+    : null;
   const ipmi = bmc && bmcs ? overIpmi(options, bmcs, bmc, hosts) : null;
   return {
     name,

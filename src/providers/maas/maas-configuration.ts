@@ -8,6 +8,7 @@ import {
   tryCredential,
   variableName,
 } from '../../connections/credential-reference.ts';
+import { sourceName } from '../../connections/credential-source.ts';
 import { deployedSshConfiguration } from '../../hosts/ssh-configuration.ts';
 import { commissioning, kernel, placement } from './maas-options.ts';
 
@@ -17,6 +18,8 @@ const credentials = {
   user: z.string().regex(/^[\x21-\x7e]{1,64}$/, "must be a user's name"),
   password_file: filePath.optional(),
   password_env: variableName.optional(),
+  /** In their place: a source of the section credentials, with a login for each machine. */
+  credentials: sourceName.optional(),
 };
 
 /** How MAAS reaches the BMCs of this site. The address is each machine's own spec.bmc_endpoint. */
@@ -36,11 +39,13 @@ const power = z
   ])
   .superRefine((given, issues) => {
     if (given.type === 'manual') return;
-    if ((given.password_file === undefined) === (given.password_env === undefined)) {
-      const message = 'needs exactly one of password_file and password_env';
+    const ways = [given.password_file, given.password_env, given.credentials];
+    if (ways.filter((way) => way !== undefined).length !== 1) {
+      const message = 'needs exactly one of password_file and password_env, or credentials';
       issues.addIssue({ code: 'custom', path: [], message });
       return;
     }
+    if (given.credentials !== undefined) return;
     const field = given.password_file === undefined ? 'password_env' : 'password_file';
     tryCredential(issues, field, () => readPowerPassword(given));
   });

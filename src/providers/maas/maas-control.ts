@@ -211,8 +211,10 @@ export interface MaasSite {
   } | null;
   /** Null: the site has none. Read again for every use. */
   readUserDataTemplate(): string | null;
+  /** Throws a StepFailure where the spec or the configuration rules it out. Asks no other server. */
+  checkPower(machine: Machine): void;
   /** Reads the credentials where the configuration says they are, for this one use. */
-  resolvePower(machine: Machine): MaasPower;
+  resolvePower(machine: Machine, signal: AbortSignal): Promise<MaasPower>;
   /** From the configuration and the machine's labels. */
   optionsFor(machine: Machine): MaasMachineOptions;
 }

@@ -6,6 +6,7 @@ import type { HostFiles } from '../../clusters/joining-host.ts';
 import { createNodeControl, probeCluster } from '../../clusters/node-control.ts';
 import { checkNodeNameLabel, NODE_NAME_LABEL } from '../../clusters/node-name.ts';
 import type { AddressRules } from '../../connections/address-rules.ts';
+import { type CredentialSources, sourceNamed } from '../../connections/credential-source.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { DeployedHostKeys } from '../../hosts/host-key.ts';
 import { SshHosts } from '../../hosts/ssh-hosts.ts';
@@ -31,6 +32,7 @@ export interface MaasProviderOptions {
   readonly random: () => number;
   readonly clusters: Clusters;
   readonly addresses: AddressRules;
+  readonly credentials: CredentialSources;
   readonly hostKeys: DeployedHostKeys;
   /** For tests, whose hosts share a file system. */
   readonly hostFiles?: HostFiles;
@@ -43,7 +45,12 @@ export function createMaasProvider(options: MaasProviderOptions): Provider {
   const images = createMaasImages(name, maas);
   const { ssh } = configuration;
   const hosts = ssh
-    ? new SshHosts(ssh, { monotonicNow, addresses, directory: createMaasHosts(maas, hostKeys) })
+    ? new SshHosts(ssh, {
+        monotonicNow,
+        addresses,
+        credentials: null,
+        directory: createMaasHosts(maas, hostKeys),
+      })
     : null;
   return {
     name,
@@ -76,9 +83,14 @@ export function createMaasProvider(options: MaasProviderOptions): Provider {
 
 /** The client of the MAAS itself, with a queue and a breaker of its own. */
 export function createMaasControl(options: Omit<MaasProviderOptions, 'clusters' | 'hostKeys'>): MaasControl {
-  const { name, configuration, now, addresses } = options;
+  const { name, configuration, now, addresses, credentials } = options;
+  const { power } = configuration;
+  const source = power && power.type !== 'manual' ? power.credentials : undefined;
   const api = new MaasApi({ ...options, rule: addresses.servers });
-  const site = createMaasSite(name, configuration, addresses.machines);
+  const site = createMaasSite(name, configuration, {
+    rule: addresses.machines,
+    credentials: sourceNamed(credentials, source),
+  });
   return new MaasMachines({ name, api, site, now, username: configuration.username });
 }
 

@@ -21,7 +21,10 @@ function siteWith(fields: Readonly<Record<string, unknown>>) {
   writeFileSync(file('password'), 'first\n');
   const url = 'https://maas.example.com/MAAS';
   const given = { kind: 'maas', url, api_key_file: file('key'), ...fields };
-  return createMaasSite('site-a', maasConfiguration.parse(given), ANY_ADDRESS.machines);
+  return createMaasSite('site-a', maasConfiguration.parse(given), {
+    rule: ANY_ADDRESS.machines,
+    credentials: null,
+  });
 }
 
 const IPMI = () => ({ power: { type: 'ipmi', user: 'admin', password_file: file('password') } });
@@ -32,9 +35,11 @@ const machineAt = (bmc_endpoint: string) => {
   return { ...machine, spec: { ...machine.spec, bmc_endpoint } };
 };
 
-function failureOf(work: () => unknown) {
+const signal = new AbortController().signal;
+
+async function failureOf(work: () => unknown) {
   try {
-    work();
+    await work();
   } catch (error) {
     if (error instanceof StepFailure) return error.failure;
     throw error;
@@ -42,44 +47,47 @@ function failureOf(work: () => unknown) {
   throw new Error('it did not fail');
 }
 
-test('the password is read when it is wanted, so a new one counts at once', () => {
+test('the password is read when it is wanted, so a new one counts at once', async () => {
   const site = siteWith(IPMI());
-  const passwordOf = () => site.resolvePower(machineAt('10.0.0.7')).powerParameters.power_pass;
-  expect(passwordOf()).toBe('first');
+  const passwordOf = async () =>
+    (await site.resolvePower(machineAt('10.0.0.7'), signal)).powerParameters.power_pass;
+  expect(await passwordOf()).toBe('first');
   writeFileSync(file('password'), 'second\n');
-  expect(passwordOf()).toBe('second');
+  expect(await passwordOf()).toBe('second');
   rmSync(file('password'));
-  expect(failureOf(passwordOf)).toMatchObject({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE' });
+  expect(await failureOf(passwordOf)).toMatchObject({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE' });
 });
 
-test('IPMI takes the address of the machine’s BMC, at its own port', () => {
+test('IPMI takes the address of the machine’s BMC, at its own port', async () => {
   const site = siteWith(IPMI());
-  const addressOf = (endpoint: string) =>
-    site.resolvePower(machineAt(endpoint)).powerParameters.power_address;
-  expect(addressOf('bmc-7.example.com')).toBe('bmc-7.example.com');
-  expect(addressOf('10.0.0.7:623')).toBe('10.0.0.7');
-  expect(addressOf('[fd00::7]')).toBe('fd00::7');
+  const addressOf = async (endpoint: string) =>
+    (await site.resolvePower(machineAt(endpoint), signal)).powerParameters.power_address;
+  expect(await addressOf('bmc-7.example.com')).toBe('bmc-7.example.com');
+  expect(await addressOf('10.0.0.7:623')).toBe('10.0.0.7');
+  expect(await addressOf('[fd00::7]')).toBe('fd00::7');
   for (const wrong of ['', 'https://10.0.0.7', '10.0.0.7:624']) {
-    expect(failureOf(() => addressOf(wrong))).toMatchObject({
+    expect(await failureOf(() => addressOf(wrong))).toMatchObject({
       class: 'needs_human',
       code: 'NO_BMC_ENDPOINT',
     });
   }
 });
 
-test('Redfish takes it as it is', () => {
+test('Redfish takes it as it is', async () => {
   const site = siteWith(REDFISH());
-  expect(site.resolvePower(machineAt('https://10.0.0.7'))).toEqual({
+  expect(await site.resolvePower(machineAt('https://10.0.0.7'), signal)).toEqual({
     powerType: 'redfish',
     powerParameters: { power_address: 'https://10.0.0.7', power_user: 'admin', power_pass: 'first' },
   });
-  expect(failureOf(() => site.resolvePower(machineAt('')))).toMatchObject({ code: 'NO_BMC_ENDPOINT' });
+  expect(await failureOf(() => site.resolvePower(machineAt(''), signal))).toMatchObject({
+    code: 'NO_BMC_ENDPOINT',
+  });
 });
 
-test('a site that says nothing about power can add no machine', () => {
-  const failure = failureOf(() => siteWith({}).resolvePower(machineAt('10.0.0.7')));
+test('a site that says nothing about power can add no machine', async () => {
+  const failure = await failureOf(() => siteWith({}).resolvePower(machineAt('10.0.0.7'), signal));
   expect(failure).toMatchObject({ class: 'needs_human', code: 'NO_POWER_CREDENTIALS' });
-  expect(siteWith({ power: { type: 'manual' } }).resolvePower(machineAt(''))).toEqual({
+  expect(await siteWith({ power: { type: 'manual' } }).resolvePower(machineAt(''), signal)).toEqual({
     powerType: 'manual',
     powerParameters: {},
   });

@@ -2,6 +2,7 @@
 
 import type { AddressRule } from '../../connections/address-rules.ts';
 import { CredentialProblem, readReferredFile } from '../../connections/credential-reference.ts';
+import type { CredentialSource } from '../../connections/credential-source.ts';
 import { parseEndpoint } from '../../connections/endpoint.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
@@ -17,9 +18,24 @@ import { resolveOptions } from './maas-options.ts';
 
 const IPMI_PORT = 623;
 
-export function createMaasSite(maas: string, configuration: MaasConfiguration, rule: AddressRule): MaasSite {
+export interface MaasSiteDependencies {
+  readonly rule: AddressRule;
+  /** Null: one login for all BMCs, in the configuration. */
+  readonly credentials: CredentialSource | null;
+}
+
+export function createMaasSite(
+  maas: string,
+  configuration: MaasConfiguration,
+  { rule, credentials }: MaasSiteDependencies,
+): MaasSite {
   const { architecture, deploy, storage, power, waits, ssh } = configuration;
   const wanted = storage.boot_disk_model.toLowerCase();
+  const requiredPower = () => {
+    if (power) return power;
+    const message = `the provider ${maas} has no power in its configuration, so no machine can be added to it`;
+    throw new StepFailure({ class: 'needs_human', code: 'NO_POWER_CREDENTIALS', message });
+  };
   return {
     architecture,
     deploy: {
@@ -40,31 +56,59 @@ export function createMaasSite(maas: string, configuration: MaasConfiguration, r
       return file === undefined ? null : readable(() => readReferredFile(file));
     },
     optionsFor: ({ labels }) => resolveOptions(configuration, labels),
-    resolvePower(machine) {
-      if (power) return resolvePower(power, machine, rule);
-      const message = `the provider ${maas} has no power in its configuration, so no machine can be added to it`;
-      throw new StepFailure({ class: 'needs_human', code: 'NO_POWER_CREDENTIALS', message });
+    checkPower(machine) {
+      const given = requiredPower();
+      if (given.type === 'manual') return;
+      powerAddress(given, machine, rule);
+      if (given.credentials === undefined) readable(() => readPowerPassword(given));
+    },
+    async resolvePower(machine, signal) {
+      const given = requiredPower();
+      if (given.type === 'manual') return { powerType: 'manual', powerParameters: {} };
+      const address = powerAddress(given, machine, rule);
+      const login = await powerLogin(given, machine, { credentials, signal });
+      return { powerType: given.type, powerParameters: powerParameters(given, address, login) };
     },
   };
 }
 
-function resolvePower(power: MaasPowerConfiguration, machine: Machine, rule: AddressRule): MaasPower {
-  if (power.type === 'manual') return { powerType: 'manual', powerParameters: {} };
+type SwitchedPower = Exclude<MaasPowerConfiguration, { readonly type: 'manual' }>;
+
+interface PowerLogin {
+  readonly power_user: string;
+  readonly power_pass: string;
+}
+
+function powerAddress(power: SwitchedPower, machine: Machine, rule: AddressRule): string {
   rule.check(hostOf(machine));
-  const login = { power_user: power.user, power_pass: readable(() => readPowerPassword(power)) };
-  if (power.type === 'redfish') {
-    return { powerType: 'redfish', powerParameters: { power_address: redfishAddress(machine), ...login } };
-  }
+  return power.type === 'redfish' ? redfishAddress(machine) : ipmiAddress(machine);
+}
+
+async function powerLogin(
+  power: SwitchedPower,
+  machine: Machine,
+  { credentials, signal }: { readonly credentials: CredentialSource | null; readonly signal: AbortSignal },
+): Promise<PowerLogin> {
+  if (!credentials) return { power_user: power.user, power_pass: readable(() => readPowerPassword(power)) };
+  const { name, user, password } = await credentials.read(machine, signal);
+  if (password) return { power_user: user ?? power.user, power_pass: password };
+  const message = `${name} has no password`;
+  throw new StepFailure({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE', message });
+}
+
+function powerParameters(
+  power: SwitchedPower,
+  address: string,
+  login: PowerLogin,
+): MaasPower['powerParameters'] {
+  if (power.type === 'redfish') return { power_address: address, ...login };
   return {
-    powerType: 'ipmi',
-    powerParameters: {
-      power_address: ipmiAddress(machine),
-      ...login,
-      power_driver: power.driver,
-      power_boot_type: power.boot_type,
-      cipher_suite_id: power.cipher_suite,
-      privilege_level: power.privilege,
-    },
+    power_address: address,
+    ...login,
+    power_driver: power.driver,
+    power_boot_type: power.boot_type,
+    cipher_suite_id: power.cipher_suite,
+    privilege_level: power.privilege,
   };
 }
 

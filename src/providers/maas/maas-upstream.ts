@@ -43,7 +43,8 @@ function upstreamSite(site: MaasSite): UpstreamSite {
     waits: site.waits,
     ssh: site.ssh,
     readUserDataTemplate: () => site.readUserDataTemplate(),
-    checkPower: (machine) => `power type ${site.resolvePower(machine).powerType}`,
+    checkPower: async (machine, signal) =>
+      `power type ${(await site.resolvePower(machine, signal)).powerType}`,
     acceptsFailedTests: (machine) => site.optionsFor(machine).failedTesting === 'override',
     hostnamesOf,
   };
@@ -70,8 +71,7 @@ function listingOf({ machines, unread }: MaasListing): UpstreamListing {
 function recording(maas: MaasControl) {
   return {
     register: (call) => register(maas, call),
-    missingSettings: async (call, { record }: MaasUpstreamMachine) =>
-      missingSettings(maas, call.machine, record),
+    missingSettings: async (call, { record }: MaasUpstreamMachine) => missingSettings(maas, call, record),
     applySettings: (call, { record }: MaasUpstreamMachine) => applySettings(maas, call, record),
     remove: (call, id) => maas.remove(call, id),
   } satisfies Partial<Upstream>;
@@ -83,7 +83,7 @@ async function register(maas: MaasControl, call: ProviderCall): Promise<string> 
   const wanted = {
     architecture: maas.site.architecture,
     macAddresses: machine.spec.mac_addresses,
-    ...maas.site.resolvePower(machine),
+    ...(await maas.site.resolvePower(machine, call.signal)),
     ...{ place, minHweKernel: kernel.minimum },
   };
   const [hostname, otherwise] = hostnamesOf(machine);

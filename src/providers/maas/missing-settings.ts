@@ -5,7 +5,6 @@
  * Only a machine that is not in use is changed. Power is set where MAAS has none, or where MAAS has "manual" and the site
  * has something better; a power type that a user has set, or that MAAS has detected, stays.
  */
-import type { Machine } from '../../domain/machine/machine.ts';
 import type { ProviderCall } from '../provider.ts';
 import type { MissingSettings } from '../upstream.ts';
 import type { MaasChanges, MaasControl, MaasMachine, MaasStatus } from './maas-control.ts';
@@ -18,14 +17,14 @@ interface Missing extends MissingSettings {
 }
 
 /** Null: it lacks nothing, or may not be changed now. */
-export function missingSettings(
+export async function missingSettings(
   { site }: Pick<MaasControl, 'site'>,
-  machine: Machine,
+  { machine, signal }: Pick<ProviderCall, 'machine' | 'signal'>,
   found: MaasMachine,
-): Missing | null {
+): Promise<Missing | null> {
   if (!UNUSED.includes(found.status) || found.locked) return null;
   const { place, kernel } = site.optionsFor(machine);
-  const power = site.resolvePower(machine);
+  const power = await site.resolvePower(machine, signal);
   const needsPower = found.powerType === '' || (found.powerType === 'manual' && power.powerType !== 'manual');
   const unlessSame = (wanted: string | null, has: string) => (wanted === has ? null : wanted);
   const moved = {
@@ -50,7 +49,7 @@ export async function applySettings(
   call: ProviderCall,
   found: MaasMachine,
 ): Promise<void> {
-  const missing = missingSettings(maas, call.machine, found);
+  const missing = await missingSettings(maas, call, found);
   if (!missing) return;
   const { changes, tags, words } = missing;
   call.log(`Setting in MAAS (${found.systemId}): ${words.join(', ')}`);

@@ -24,7 +24,7 @@ export function maasStartChecks({
   return {
     upstream: (machine, { config }) => {
       if (config.stage === 'create_or_find_in_maas') checkMacAddresses(machine);
-      if (config.stage === 'resolve_power_credentials') site.resolvePower(machine);
+      if (config.stage === 'resolve_power_credentials') site.checkPower(machine);
     },
     power: (machine) => checkMacAddresses(machine),
     netboot: checkNetboot,

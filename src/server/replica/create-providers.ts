@@ -2,6 +2,7 @@
 
 import { createClusters } from '../../clusters/clusters.ts';
 import type { AddressRules } from '../../connections/address-rules.ts';
+import { createCredentialSources } from '../../connections/credential-source.ts';
 import { createDatacenterProvider } from '../../providers/datacenter/datacenter-provider.ts';
 import { createFakeProvider } from '../../providers/fake/fake-provider.ts';
 import { createGenericProvider } from '../../providers/generic/generic-provider.ts';
@@ -22,6 +23,10 @@ export function createProviders(
   const world = createFakeWorld(database);
   const monotonicNow = () => performance.now();
   const clusters = createClusters(configuration.clusters, monotonicNow, addresses.servers);
+  const credentials = createCredentialSources(configuration.credentials, {
+    rule: addresses.servers,
+    monotonicNow,
+  });
   const builtIn = Object.fromEntries(BUILT_IN_PROVIDERS.map((name) => [name, { kind: name }] as const));
   const configured: Configuration['providers'] = { ...builtIn, ...configuration.providers };
   const make = (name: string, provider: Configuration['providers'][string]): Provider => {
@@ -36,6 +41,7 @@ export function createProviders(
           configuration: provider,
           clusters,
           addresses,
+          credentials,
           installs,
           now: Date.now,
           monotonicNow,
@@ -49,6 +55,7 @@ export function createProviders(
           random: Math.random,
           clusters,
           addresses,
+          credentials,
           hostKeys: { read: (machineId) => readHostKey(database, machineId) },
         });
     }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { clustersConfiguration } from '../../clusters/cluster-configuration.ts';
 import { allowedNetworks } from '../../connections/address-rules.ts';
 import { filePath, variableName } from '../../connections/credential-reference.ts';
+import { credentialsConfiguration } from '../../connections/credential-source.ts';
 import { DEFAULT_AGENT_PROVIDER, POOL_RULE } from '../../domain/agent/agent.ts';
 import { HOOKED_STAGES } from '../../domain/workflow/stage.ts';
 import { netbootConfiguration } from '../../operations/nodes/netboot-configuration.ts';
@@ -89,6 +90,8 @@ const schema = z.strictObject({
   allowed_networks: allowedNetworks.nullable().default(null),
   tokens: tokensConfiguration,
   clusters: clustersConfiguration,
+  /** Where the credentials of machines are, by name. */
+  credentials: credentialsConfiguration,
   audit: auditConfiguration.default(() => auditConfiguration.parse({})),
   providers: z.record(providerName, provider).default({}),
   /** Sets of methods, beside viewer, operator and admin. */
@@ -128,6 +131,8 @@ export function readConfiguration(file: string | null): Configuration {
   }
   const roleProblem = certificateRoleProblem(parsed.data.certificates, parsed.data.roles);
   if (roleProblem !== null) throw fail(roleProblem);
+  const unknown = unknownSource(parsed.data);
+  if (unknown !== null) throw fail(unknown);
   const names = new Set([...BUILT_IN_PROVIDERS, ...Object.keys(parsed.data.providers)]);
   if (!names.has(parsed.data.default_provider)) {
     throw fail(`default_provider: ${parsed.data.default_provider} is not among ${[...names].join(', ')}`);
@@ -137,4 +142,23 @@ export function readConfiguration(file: string | null): Configuration {
     throw fail(`netboot.provider: ${nodeProvider} is not among ${[...names].join(', ')}`);
   }
   return parsed.data;
+}
+
+/** Which provider names a source of credentials that there is none of; null: every name is known. */
+function unknownSource({ providers, credentials }: Configuration): string | null {
+  for (const [name, provider] of Object.entries(providers)) {
+    const sections =
+      provider.kind === 'datacenter'
+        ? { ssh: provider.ssh, bmc: provider.bmc }
+        : provider.kind === 'maas'
+          ? { power: provider.power }
+          : {};
+    for (const [section, given] of Object.entries(sections)) {
+      const source = given && 'credentials' in given ? given.credentials : undefined;
+      if (source === undefined || source in credentials) continue;
+      const known = Object.keys(credentials).join(', ') || 'none';
+      return `providers.${name}.${section}.credentials: ${source} is not in credentials, which has ${known}`;
+    }
+  }
+  return null;
 }

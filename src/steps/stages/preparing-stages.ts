@@ -47,8 +47,8 @@ export const PREPARING_STAGES = {
     observeOnly(async () => done(`deploys ${capabilities.upstream.site.deploys}`)),
 
   resolve_power_credentials: ({ machine, capabilities }) =>
-    observeOnly(async () =>
-      done(`${capabilities.upstream.site.checkPower(machine)}; the credentials can be read`),
+    observeOnly(async ({ signal }) =>
+      done(`${await capabilities.upstream.site.checkPower(machine, signal)}; the credentials can be read`),
     ),
 
   create_or_find_in_maas: (environment) => ({

@@ -100,6 +100,14 @@ export const ENGINE_FAILURES = {
     action: 'retry_stage',
     who: 'admin',
   },
+  CREDENTIAL_SOURCE_UNAVAILABLE: {
+    classes: ['retryable'],
+    whatHappened: 'the Vault that has the credential does not answer, or is sealed',
+    check: 'bring the Vault back, and unseal it',
+    action: 'retry_stage',
+    who: 'admin',
+    waitedOut: true,
+  },
   HOOK_FAILED: {
     classes: ['retryable', 'needs_human'],
     whatHappened: "the site's hook refused the request or did not answer",

@@ -1,0 +1,171 @@
+/*
+ * Credentials of machines by reference. The configuration names sources, and a provider names one of them; what a request may
+ * set (a machine's id, its serial number) only fills placeholders, so no request can read another file or path. A credential is
+ * looked up when it is used and stored nowhere.
+ */
+import { z } from 'zod';
+import type { Machine } from '../domain/machine/machine.ts';
+import type { Outage } from '../engine/outage.ts';
+import { StepFailure } from '../engine/step-handler.ts';
+import type { AddressRule } from './address-rules.ts';
+import {
+  CredentialProblem,
+  filePath,
+  readCredential,
+  readReferredFile,
+  variableName,
+} from './credential-reference.ts';
+import { fillTemplate, template } from './credential-template.ts';
+import { SourceUnavailable } from './vault/source-unavailable.ts';
+import { VaultClient } from './vault/vault-client.ts';
+import { vaultConfiguration } from './vault/vault-configuration.ts';
+
+export const sourceName = z
+  .string()
+  .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case name');
+
+const source = z.discriminatedUnion(
+  'kind',
+  [
+    z.strictObject({ kind: z.literal('file'), path: filePath }),
+    z.strictObject({ kind: z.literal('env'), variable: variableName }),
+    /** One file for each machine. */
+    z.strictObject({ kind: z.literal('directory'), path: filePath, file: template.default('{machine_id}') }),
+    vaultConfiguration,
+  ],
+  'must be one of file, env, directory, vault',
+);
+
+/** The section `credentials` of the configuration. */
+export const credentialsConfiguration = z.record(sourceName, source).default({});
+export type CredentialsConfiguration = z.output<typeof credentialsConfiguration>;
+
+/** Fields that the credential has; a text that is no JSON object is a password, or a private key. */
+export interface MachineCredential {
+  /** Where it comes from, for messages. */
+  readonly name: string;
+  readonly user: string | null;
+  readonly password: string | null;
+  readonly privateKey: string | null;
+  readonly passphrase: string | null;
+}
+
+export interface CredentialSource {
+  /** Throws a StepFailure: needs_human where it can't be had, retryable where its source does not answer. */
+  read(machine: Machine, signal: AbortSignal): Promise<MachineCredential>;
+}
+
+export type CredentialSources = ReadonlyMap<string, CredentialSource>;
+
+export interface CredentialSourceDependencies {
+  readonly rule: AddressRule;
+  readonly monotonicNow: () => number;
+}
+
+export function createCredentialSources(
+  configuration: CredentialsConfiguration,
+  dependencies: CredentialSourceDependencies,
+): CredentialSources {
+  return new Map(
+    Object.entries(configuration).map(([name, given]) => [name, createSource(name, given, dependencies)]),
+  );
+}
+
+/** Null: none is named. That the name exists, the start has checked. */
+export function sourceNamed(sources: CredentialSources, name: string | undefined): CredentialSource | null {
+  return name === undefined ? null : (sources.get(name) ?? null);
+}
+
+function createSource(
+  name: string,
+  given: CredentialsConfiguration[string],
+  dependencies: CredentialSourceDependencies,
+): CredentialSource {
+  switch (given.kind) {
+    case 'file':
+      return local(() => parse(given.path, readReferredFile(given.path)));
+    case 'env':
+      return local(() => {
+        const label = `the environment variable ${given.variable}`;
+        return parse(label, readCredential({ env: given.variable }));
+      });
+    case 'directory':
+      return local((machine) => {
+        const file = `${given.path}/${fillTemplate(given.file, machine)}`;
+        return parse(file, readReferredFile(file));
+      });
+    case 'vault': {
+      const client = new VaultClient(name, given, dependencies);
+      return {
+        async read(machine, signal) {
+          const path = fillTemplate(given.path, machine);
+          return inClasses(name, async () => fields(`${name}: ${path}`, await client.read(path, signal)));
+        },
+      };
+    }
+  }
+}
+
+function local(read: (machine: Machine) => MachineCredential): CredentialSource {
+  return { read: async (machine) => inClasses('', async () => read(machine)) };
+}
+
+async function inClasses<T>(name: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof SourceUnavailable) {
+      const failure = { class: 'retryable', code: 'CREDENTIAL_SOURCE_UNAVAILABLE' } as const;
+      const outage: Outage = { upstream: 'the source of credentials', name, effect: 'none' };
+      throw new StepFailure({ ...failure, message: error.message }, outage);
+    }
+    if (!(error instanceof CredentialProblem)) throw error;
+    throw new StepFailure({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE', message: error.message });
+  }
+}
+
+function parse(name: string, text: string): MachineCredential {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith('{')) {
+    const value = text.replace(/\r?\n$/, '');
+    const isKey = trimmed.startsWith('-----BEGIN');
+    return {
+      name,
+      user: null,
+      passphrase: null,
+      password: isKey ? null : value,
+      privateKey: isKey ? text : null,
+    };
+  }
+  let object: unknown;
+  try {
+    object = JSON.parse(trimmed);
+  } catch {
+    // The parser's own words quote the text.
+    throw new CredentialProblem(`${name} is not valid JSON`);
+  }
+  return fields(name, object as Record<string, unknown>);
+}
+
+const NAMES = {
+  user: ['username', 'user'],
+  password: ['password'],
+  privateKey: ['private_key'],
+  passphrase: ['passphrase'],
+} as const;
+
+function fields(name: string, object: Readonly<Record<string, unknown>>): MachineCredential {
+  const field = (key: keyof typeof NAMES): string | null => {
+    const value = NAMES[key].map((one) => object[one]).find((one) => one !== undefined && one !== null);
+    if (value !== undefined && typeof value !== 'string')
+      throw new CredentialProblem(`${name}: ${NAMES[key][0]} is not a text`);
+    return value ?? null;
+  };
+  return {
+    name,
+    user: field('user'),
+    password: field('password'),
+    privateKey: field('privateKey'),
+    passphrase: field('passphrase'),
+  };
+}

@@ -1,0 +1,2 @@
+/** A source of credentials that does not answer; nothing was refused. */
+export class SourceUnavailable extends Error {}
