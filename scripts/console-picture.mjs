@@ -9,6 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const { status } = spawnSync('node_modules/.bin/vitest', ['run', 'test/console/pages.test.ts'], {
   cwd: root,
   stdio: 'inherit',
+  env: { ...process.env, INGOT_SCREENSHOTS: '1' },
 });
 if (status !== 0) process.exit(status ?? 1);
 copyFileSync(`${root}/dist/screenshots/fleet-light.png`, `${root}/docs/console.png`);

@@ -1,9 +1,9 @@
 /** A server with its console in a real browser, and users who are signed in. */
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import axe from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { expect } from 'vitest';
+import axe, { type RunOptions } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
 import type { Role } from '../../src/domain/actor.ts';
 import { sharedChromium } from '../parts/chromium.ts';
 import { needs } from '../parts/debian-packages.ts';
@@ -26,7 +26,6 @@ export class Console {
   readonly #options: TestServerOptions;
   /** Errors that pages logged to the browser's console. */
   readonly pageErrors: string[] = [];
-  readonly #contexts: BrowserContext[] = [];
   #users = 0;
 
   private constructor(server: TestServer, browser: Browser, options: TestServerOptions) {
@@ -41,7 +40,6 @@ export class Console {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#contexts.map((context) => context.close()));
     await this.server.stop();
   }
 
@@ -80,8 +78,9 @@ export class Console {
       colorScheme: colours,
       reducedMotion: 'reduce',
     });
-    this.#contexts.push(context);
-    context.setDefaultTimeout(15_000);
+    // A page that stays open goes on to draw what later tests do.
+    onTestFinished(() => context.close());
+    context.setDefaultTimeout(25_000);
     const page = await context.newPage();
     page.on('pageerror', (error) => this.pageErrors.push(String(error)));
     page.on('console', (message) => {
@@ -102,12 +101,26 @@ interface Finding {
   readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>;
 }
 
+const EVERY_RULE = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
+
 /** Expects no serious finding of axe: contrast, names, roles, order of headings, … */
 export async function expectAccessible(page: Page): Promise<void> {
+  await expectNoFinding(page, { runOnly: EVERY_RULE });
+}
+
+/** The same, of a page in light colours, and enough contrast in dark ones: nothing else depends on colours. */
+export async function expectAccessibleInAllColours(page: Page): Promise<void> {
+  await expectAccessible(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await expectNoFinding(page, { runOnly: { type: 'rule', values: ['color-contrast'] } });
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+async function expectNoFinding(page: Page, options: RunOptions): Promise<void> {
   // Not as a script of the page: its Content-Security-Policy would block it.
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source);
   const findings = (await page.evaluate(
-    'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }).then((r) => r.violations)',
+    `axe.run(document, ${JSON.stringify(options)}).then((r) => r.violations)`,
   )) as Finding[];
   const serious = findings
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -118,8 +131,9 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(serious).toEqual([]);
 }
 
-/** Saved under dist/screenshots. */
+/** With INGOT_SCREENSHOTS=1, saved under dist/screenshots: no test depends on them, and each costs a rendering without a GPU. */
 export async function screenshot(page: Page, name: string): Promise<void> {
+  if (process.env.INGOT_SCREENSHOTS !== '1') return;
   mkdirSync(SCREENSHOTS, { recursive: true });
   await page.screenshot({ path: `${SCREENSHOTS}${name}.png` });
 }

@@ -4,7 +4,7 @@ import { machineView } from '../../src/cli/rendering/machine-view.ts';
 import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../src/domain/machine/spec-field.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { boot, call, nodeOf, prepareInstall } from '../nodes/rest.ts';
-import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
+import { CHROMIUM, Console, expectAccessible, expectAccessibleInAllColours, screenshot } from './console.ts';
 
 describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () => {
   let console: Console;
@@ -258,9 +258,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await page.getByRole('alert').getByText('there is no machine unknown-1').waitFor();
   });
 
-  it.each(['light', 'dark'] as const)('is accessible and fits the window in %s colours', async (colours) => {
+  it('is accessible in light and dark colours, and fits the window', async () => {
     const { server } = console;
-    const machineId = `agent-${colours}`;
+    const machineId = 'agent-1';
     await register(machineId, { rack: 'r1' });
     const { token } = await server.admin.createMachine({ machineId, pool: 'gpu' });
     const address = { machine_id: machineId, provider_name: 'fake', pool_name: 'gpu' };
@@ -282,7 +282,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     };
     await send('register', { token, ...address, ...facts });
     await send('keepalive', { ...address, metrics: { cpu_utilization_pct: 42, container_count: 3 } });
-    const page = await console.open({ path: `/machines/${machineId}`, role: 'admin', colours });
+    const page = await console.open({ path: `/machines/${machineId}`, role: 'admin' });
     await page.getByRole('img', { name: 'CPU: CPU in use 42% now' }).waitFor();
     await page.getByText('64 cores').waitFor();
     await page.getByText('8 × NVIDIA H100 80GB HBM3').waitFor();
@@ -292,13 +292,13 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await server.admin.unflagMachine({ machineId, flag: MachineFlag_Value.RMA, reason: 'new fan' });
     await page.getByText('Workloads can be scheduled on it.').waitFor();
     await page.locator('.uplot').first().waitFor();
-    await screenshot(page, `machine-${colours}`);
-    await expectAccessible(page);
+    await screenshot(page, 'machine-light');
+    await expectAccessibleInAllColours(page);
     await page.getByRole('button', { name: 'More actions' }).click();
-    await expectAccessible(page);
+    await expectAccessibleInAllColours(page);
     await page.getByRole('button', { name: /^Decommission/ }).click();
     await page.getByRole('dialog').waitFor();
-    await expectAccessible(page);
+    await expectAccessibleInAllColours(page);
     await page.setViewportSize({ width: 1024, height: 700 });
     const overflow = await page.evaluate(
       '(() => { const { scrollWidth, clientWidth } = document.querySelector("#page"); return scrollWidth - clientWidth; })()',

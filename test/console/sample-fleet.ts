@@ -5,7 +5,7 @@ import { run, start } from '../api/fleet.ts';
 import type { TestServer } from '../parts/server.ts';
 
 const RACKS = 6;
-const MACHINES = 60;
+const MACHINES = 30;
 const AGENTS = 8;
 
 /** The server must have a pool `gpu`. */
@@ -66,8 +66,8 @@ async function fillMachine(server: TestServer, n: number): Promise<void> {
 }
 
 function outcomeOf(n: number): 'is new' | 'is broken' | 'fails' | 'works' | 'is in maintenance' | 'serves' {
-  if (n >= 54) return 'is new';
-  if (n === 50) return 'is broken';
+  if (n >= 27) return 'is new';
+  if (n === 25) return 'is broken';
   if (n % 17 === 3) return 'fails';
   if (n % 11 === 4) return 'works';
   return n % 7 === 2 ? 'is in maintenance' : 'serves';

@@ -11,7 +11,7 @@ const LATER_INTERVAL_MS = 100;
 export async function until<Value>(
   read: () => Value | Promise<Value>,
   holds: (value: Value) => unknown = Boolean,
-  limitMs = 20_000,
+  limitMs = 45_000,
 ): Promise<Value> {
   const startedAt = performance.now();
   for (;;) {
