@@ -79,7 +79,7 @@ const MAY_IMPORT = {
     'src/secret-file.ts',
     'src/package-root.ts',
   ],
-  'src/agent': ['src/domain'],
+  'src/agent': ['src/domain', 'src/secret-file.ts'],
   'src/installer': ['src/domain', 'src/cli'],
   'src/netboot': ['src/domain', 'src/cli'],
   'src/certificates': ['src/cli'],

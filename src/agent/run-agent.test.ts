@@ -47,6 +47,9 @@ async function play(
       token = next;
       return 'changed';
     },
+    replace: (next) => {
+      token = next;
+    },
   };
   const post = async (path: string): Promise<HttpAnswer> => {
     sent.push(path.replace('/api/v1/machine/', ''));

@@ -9,6 +9,7 @@ import type { MachineFigures } from './machine-figures.ts';
 import { type JsonPoster, NoAnswer } from './post-json.ts';
 import { readServerAnswer, type ServerAnswer } from './server-answer.ts';
 import type { ServiceManager } from './service-manager.ts';
+import { createTokenRotation } from './token-rotation.ts';
 import type { TokenSource } from './token-source.ts';
 
 export interface AgentIdentity {
@@ -114,6 +115,7 @@ function createRequester(
   dependencies: AgentDependencies,
 ): (state: AgentState, stop: AbortSignal) => Promise<ServerAnswer | 'other hardware'> {
   const { figures, log } = dependencies;
+  const rotate = createTokenRotation(dependencies);
   let registeredGpus = '0';
   let ignored = '';
   return async (state, stop) => {
@@ -132,6 +134,7 @@ function createRequester(
       return 'other hardware';
     }
     const answer = await keepAlive(dependencies, metrics, stop);
+    if (answer.kind === 'accepted' && answer.rotateToken) await rotate(stop);
     if (answer.kind === 'accepted' && (answer.ignored ?? '') !== ignored) {
       ignored = answer.ignored ?? '';
       if (ignored !== '') log('warn', 'server ignored a part', { reason: ignored });

@@ -8,6 +8,8 @@ export type ServerAnswer =
       readonly ttlSeconds?: number;
       /** The parts of the request that the server ignored. */
       readonly ignored?: string;
+      /** The server asks the agent to replace its token. */
+      readonly rotateToken?: true;
     }
   /** The server has forgotten this machine: register again. */
   | { readonly kind: 'expired'; readonly reason: string }
@@ -43,6 +45,7 @@ export function readServerAnswer({ status, retryAfter, body }: HttpAnswer, now: 
       ...(Array.isArray(fields.ignored) && fields.ignored.length > 0
         ? { ignored: fields.ignored.map(String).join('; ') }
         : {}),
+      ...(fields.rotate_token === true ? { rotateToken: true as const } : {}),
     };
   }
   const message = fields === undefined ? oneLine(body) : messageOf(fields);

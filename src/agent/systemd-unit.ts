@@ -69,6 +69,9 @@ WatchdogSec=${WATCHDOG_SECONDS}
 ExecStart=${words.join(' ')}
 ${secrets.map(({ name, file }) => `LoadCredential=${name}:${file.replaceAll('%', '%%')}`).join('\n')}
 ${environment(sources).join('\n')}
+# Where it keeps the token that the server hands out in place of the credential.
+StateDirectory=ingot-agent
+StateDirectoryMode=0700
 Restart=always
 RestartSec=10
 # Its token was revoked: the machine was decommissioned or removed. Run systemctl start after it has another token.

@@ -1,5 +1,6 @@
 /** The machine's token. An operator may replace it while the agent runs, by writing another one into the same file. */
 import { relative, resolve } from 'node:path';
+import { openSecretFile } from '../secret-file.ts';
 import {
   type AgentTokenPlace,
   findAgentToken,
@@ -8,6 +9,7 @@ import {
   type SettingSources,
 } from './agent-settings.ts';
 import type { AgentTls } from './agent-tls.ts';
+import { readRotatedToken, writeRotatedToken } from './rotated-token.ts';
 
 export interface TokenSource {
   /** The token to use now. Null: the certificate identifies this machine. */
@@ -21,6 +23,11 @@ export interface TokenSource {
    * only a restart can change it. certificate: there is none.
    */
   readonly kind: 'fixed' | 'file' | 'credential' | 'certificate';
+  /**
+   * Keeps the token that the server handed out, also over a restart: in the file that the present one came from, or in the state
+   * directory of the service. Throws where neither can be written.
+   */
+  replace(token: string): void;
 }
 
 const WITHOUT_TOKEN: TokenSource = {
@@ -28,6 +35,9 @@ const WITHOUT_TOKEN: TokenSource = {
   current: () => null,
   seen: () => [],
   reload: () => 'same',
+  replace: () => {
+    throw new Error('a certificate identifies this machine');
+  },
 };
 
 export function openTokenSource(sources: SettingSources, { hasCertificate }: AgentTls): TokenSource {
@@ -36,14 +46,18 @@ export function openTokenSource(sources: SettingSources, { hasCertificate }: Age
     if (hasCertificate) return WITHOUT_TOKEN;
     throw missingToken();
   }
-  let current = readTokenFrom(place);
-  const seen = [current];
+  const given = readTokenFrom(place);
+  const kind = kindOf(place, sources);
+  const stateDir = sources.env.STATE_DIRECTORY ?? '';
+  let current = (kind !== 'file' && stateDir !== '' && readRotatedToken(stateDir, given)) || given;
+  const seen = [given, current];
   return {
-    kind: kindOf(place, sources),
+    kind,
     current: () => current,
     seen: () => seen,
     reload: () => {
-      if (place.file === null) return 'same';
+      // The state directory holds a newer one than a credential, which never changes.
+      if (place.file === null || kind === 'credential') return 'same';
       let found: string;
       try {
         found = readTokenFrom(place);
@@ -55,6 +69,13 @@ export function openTokenSource(sources: SettingSources, { hasCertificate }: Age
       current = found;
       seen.push(found);
       return 'changed';
+    },
+    replace: (token) => {
+      if (kind === 'file' && place.file !== null) openSecretFile(place.file).replace(token);
+      else if (stateDir !== '') writeRotatedToken(stateDir, given, token);
+      else throw new Error('there is no state directory to keep it in');
+      current = token;
+      seen.push(token);
     },
   };
 }

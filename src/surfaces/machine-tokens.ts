@@ -4,6 +4,7 @@
  * lookups, one batch at a time, so that they never delay known ones.
  */
 import { type AgentBearer, findAgentsByTokens, type TokenOwner } from '../store/agents/agents.ts';
+import { promoteAgentTokens } from '../store/agents/rotate-agent-token.ts';
 import { Coalescer } from '../store/database/coalescer.ts';
 import { type Database, isStatementError } from '../store/database/database.ts';
 import { tokenKey } from '../store/tokens.ts';
@@ -17,6 +18,14 @@ const CACHE_MS = 600_000;
 const MAX_CACHED = 500_000;
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
 
+/** A token that is in use for the first time after a rotation takes the place of the former one. */
+async function findOwners(database: Database, hashes: readonly Buffer[]) {
+  const owners = await findAgentsByTokens(database, hashes);
+  const unknown = hashes.filter((_hash, place) => owners[place] === null);
+  if (unknown.length === 0 || (await promoteAgentTokens(database, unknown)) === 0) return owners;
+  return findAgentsByTokens(database, hashes);
+}
+
 export class MachineTokens {
   readonly #now: () => number;
   readonly #lookups: Coalescer<Buffer, TokenOwner | 'revoked' | null>;
@@ -27,7 +36,7 @@ export class MachineTokens {
     this.#lookups = new Coalescer({
       maxBatch: 1_000,
       maxUnderWay: 1,
-      flush: (hashes) => findAgentsByTokens(database, hashes),
+      flush: (hashes) => findOwners(database, hashes),
       isPoisoned: isStatementError,
     });
   }

@@ -1,5 +1,5 @@
 /** The agent and the server, which share only the protocol of docs/agents.md. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -74,6 +74,73 @@ describe('an agent and a server', () => {
     await ended(await server.admin.removeMachine({ machineId, requestId: 'remove' }));
     expect(await agent.ended).toEqual({ code: 77, signal: null });
     expect(agent.stderr()).toMatch(/giving up .*token was revoked/);
+  });
+
+  /** Whether the server takes the token, not counting what a replica remembers. */
+  async function isTaken(token: string): Promise<boolean> {
+    await server.sql(`SELECT pg_notify('ingot', 'tokens')`);
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${server.httpUrl}/api/v1/machine/config`, { headers })).status === 200;
+  }
+
+  /** A machine whose token is older than tokens.rotate_agents_after_seconds. */
+  async function machineWithOldToken() {
+    const machine = await createMachine(server);
+    await server.sql(`UPDATE agents SET token_issued_at = now() - interval '31 days' WHERE machine_id = $1`, [
+      machine.machineId,
+    ]);
+    return machine;
+  }
+
+  it('rotate a token that is old, in its file, without losing the machine', async () => {
+    const machine = await machineWithOldToken();
+    const folder = mkdtempSync(join(tmpdir(), 'ingot-token-'));
+    const file = join(folder, 'token');
+    writeFileSync(file, machine.token);
+    const args = ['--server', server.httpUrl, '--machine-id', machine.machineId, '--pool', 'gpu'];
+    const agent = bundle.start([...args, '--interval', '0.2', '--token-file', file]);
+    await agent.says('token rotated');
+    const next = readFileSync(file, 'utf8').trim();
+    expect(next).not.toBe(machine.token);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    await expect.poll(() => isTaken(machine.token), { timeout: 20_000 }).toBe(false);
+    expect(await isTaken(next)).toBe(true);
+    await presence(machine.machineId).toBe('ready');
+    for (const log of [server.logged.join(''), agent.stderr(), agent.stdout()])
+      expect(log).not.toContain(next);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('rotate a token that was passed to the service, and use the new one after a restart', async () => {
+    const machine = await machineWithOldToken();
+    const folder = mkdtempSync(join(tmpdir(), 'ingot-state-'));
+    const args = ['--server', server.httpUrl, '--machine-id', machine.machineId, '--pool', 'gpu'];
+    const environment = { INGOT_MACHINE_TOKEN: machine.token, STATE_DIRECTORY: folder };
+    const agent = bundle.start([...args, '--interval', '0.2'], environment);
+    await agent.says('token rotated');
+    await expect.poll(() => isTaken(machine.token), { timeout: 20_000 }).toBe(false);
+    agent.signal('SIGTERM');
+    await agent.ended;
+    const restarted = bundle.start([...args, '--interval', '0.2'], environment);
+    await restarted.says('registered');
+    // Another token of the operator's counts, whatever was rotated before.
+    const { token } = await createMachine(server, 'gpu', machine.machineId);
+    restarted.signal('SIGTERM');
+    await restarted.ended;
+    const replaced = bundle.start([...args, '--interval', '0.2'], {
+      ...environment,
+      INGOT_MACHINE_TOKEN: token,
+    });
+    await replaced.says('registered');
+    rmSync(folder, { recursive: true });
+  });
+
+  it('keep the old token, and say so, where there is no place for another', async () => {
+    const machine = await machineWithOldToken();
+    const agent = start(machine);
+    await agent.says(/token not rotated .*no state directory/);
+    await presence(machine.machineId).toBe('ready');
+    expect(await isTaken(machine.token)).toBe(true);
   });
 
   it('go on with a new token that is put into the file of the old one', async () => {

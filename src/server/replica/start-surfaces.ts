@@ -147,7 +147,7 @@ function restRoutes(
 }
 
 function agentRouteDependencies(
-  { log }: ReplicaOptions,
+  { log, configuration: { tokens } }: ReplicaOptions,
   { services, authenticator, limits, machineTokens, machineCertificates, presence }: SurfaceDependencies,
   logUnexpected: AgentRouteDependencies['logUnexpected'],
 ): AgentRouteDependencies {
@@ -170,6 +170,8 @@ function agentRouteDependencies(
     authenticator,
     limits,
     ttls,
+    rotateTokensAfterMs: (tokens.rotate_agents_after_seconds || Number.POSITIVE_INFINITY) * 1000,
+    now: Date.now,
     logRegistration: (entry) => log.info(entry, 'request'),
     logIgnored: (entry) => log.warn(entry, 'a part of a keepalive could not be stored'),
     logUnexpected,

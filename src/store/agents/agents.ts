@@ -27,14 +27,16 @@ import type { KeepaliveStore } from './keepalive-store.ts';
 /** The agent that a token belongs to, and until when the token may be used; null: without a limit. */
 export interface TokenOwner extends AgentAddress {
   readonly expiresAt: Date | null;
+  /** When it got its present token. */
+  readonly issuedAt: Date;
 }
 
 const FIND_BY_TOKENS = `
-  SELECT token_hash, machine_id, pool, provider, token_expires_at, false AS revoked
+  SELECT token_hash, machine_id, pool, provider, token_expires_at, token_issued_at, false AS revoked
   FROM agents JOIN agent_presence USING (machine_id)
   WHERE token_hash = ANY($1) AND (token_expires_at IS NULL OR token_expires_at > now())
   UNION ALL
-  SELECT token_hash, machine_id, pool, provider, NULL, true FROM revoked_agents WHERE token_hash = ANY($1)`;
+  SELECT token_hash, machine_id, pool, provider, NULL, now(), true FROM revoked_agents WHERE token_hash = ANY($1)`;
 
 /** By the hashes of their tokens, in that order. Null: no such token, or an expired one; revoked: it will never be valid again. */
 export async function findAgentsByTokens(
@@ -47,6 +49,7 @@ export async function findAgentsByTokens(
     pool: string;
     provider: string;
     token_expires_at: Date | null;
+    token_issued_at: Date;
     revoked: boolean;
   }>('find-agents-by-tokens', FIND_BY_TOKENS, [hashes]);
   const found = new Map(rows.map((row) => [row.token_hash.toString('hex'), row]));
@@ -59,6 +62,7 @@ export async function findAgentsByTokens(
       poolName: row.pool,
       providerName: row.provider,
       expiresAt: row.token_expires_at,
+      issuedAt: row.token_issued_at,
     };
   });
 }
@@ -69,11 +73,11 @@ export interface AgentBearer extends TokenOwner {
 }
 
 const FIND_BY_MACHINES = `
-  SELECT machine_id, token_hash, pool, provider, token_expires_at, false AS revoked
+  SELECT machine_id, token_hash, pool, provider, token_expires_at, token_issued_at, false AS revoked
   FROM agents JOIN agent_presence USING (machine_id)
   WHERE machine_id = ANY($1) AND (token_expires_at IS NULL OR token_expires_at > now())
   UNION ALL
-  SELECT machine_id, token_hash, pool, provider, NULL, true FROM revoked_agents WHERE machine_id = ANY($1)`;
+  SELECT machine_id, token_hash, pool, provider, NULL, now(), true FROM revoked_agents WHERE machine_id = ANY($1)`;
 
 /** By the ids of their machines, in that order. Null: there is none, or its token has expired; revoked: it was removed for good. */
 export async function findAgentsByMachines(
@@ -86,6 +90,7 @@ export async function findAgentsByMachines(
     pool: string;
     provider: string;
     token_expires_at: Date | null;
+    token_issued_at: Date;
     revoked: boolean;
   }>('find-agents-by-machines', FIND_BY_MACHINES, [machineIds]);
   // A machine that was removed may have come back: the one that is there counts.
@@ -98,8 +103,8 @@ export async function findAgentsByMachines(
     const row = found.get(machineId);
     if (!row) return null;
     if (row.revoked) return 'revoked';
-    const { token_hash: tokenHash, pool, provider, token_expires_at: expiresAt } = row;
-    return { machineId, poolName: pool, providerName: provider, expiresAt, tokenHash };
+    const { token_hash: tokenHash, token_expires_at: expiresAt, token_issued_at: issuedAt } = row;
+    return { machineId, poolName: row.pool, providerName: row.provider, expiresAt, issuedAt, tokenHash };
   });
 }
 
@@ -119,7 +124,8 @@ const ISSUE_TOKEN = `
     INSERT INTO agents (machine_id, token_hash, token_expires_at)
     VALUES ($1, $2, now() + $5 * interval '1 s')
     ON CONFLICT (machine_id) DO UPDATE
-      SET token_hash = excluded.token_hash, token_expires_at = excluded.token_expires_at
+      SET token_hash = excluded.token_hash, token_expires_at = excluded.token_expires_at,
+        token_issued_at = now(), next_token_hash = NULL
     RETURNING machine_id)
   INSERT INTO agent_presence (machine_id, pool, provider, status, check_at, expires_at)
   SELECT machine_id, $3, $4, 'pending', now() + $5 * interval '1 s', now() + $5 * interval '1 s' FROM agent

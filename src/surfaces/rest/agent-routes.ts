@@ -13,8 +13,10 @@ import type { AgentBearer } from '../../store/agents/agents.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
 import { poolExists } from '../../store/agents/pools.ts';
 import { type ListedAgent, type ReadyRequest, readReadyAgents } from '../../store/agents/ready-agents.ts';
+import { offerAgentToken } from '../../store/agents/rotate-agent-token.ts';
 import type { Database } from '../../store/database/database.ts';
 import { DatabaseAway } from '../../store/database/database-away.ts';
+import { hashToken, newSecret } from '../../store/tokens.ts';
 import type { Authenticator } from '../access/authenticator.ts';
 import { credentialsOfRequest } from '../access/credentials.ts';
 import { routeName } from '../access/known-methods.ts';
@@ -38,6 +40,9 @@ export interface AgentRouteDependencies {
   readonly authenticator: Authenticator;
   readonly limits: RequestLimits;
   readonly ttls: PresenceTtls;
+  /** An agent is asked to replace a token that is older; infinity: never. */
+  readonly rotateTokensAfterMs: number;
+  readonly now: () => number;
   /** One entry for each registration, accepted or not; never with a token. */
   readonly logRegistration: (entry: Readonly<Record<string, unknown>>) => void;
   /** Fields of keepalives that were dropped; once for each machine. */
@@ -90,6 +95,7 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
   const handlers: RouteHandlers<typeof AGENT_ROUTES> = {
     register: (call) => register(dependencies, call, ownerOf(owners, call.request)),
     keepalive: (call) => keepAlive(dependencies, call, { owner: ownerOf(owners, call.request), logIgnored }),
+    rotateToken: (call) => rotateToken(dependencies, call, ownerOf(owners, call.request)),
     config: async ({ request, reply }) => {
       const owner = await findOwner(dependencies, request);
       if (owner === 'revoked') return refuse(reply, REVOKED_TOKEN);
@@ -119,7 +125,30 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
       return passed;
     },
     keepalive: gate,
+    rotateToken: gate,
   });
+}
+
+/** A certificate is not replaced here. */
+function isOld(
+  { rotateTokensAfterMs, now }: AgentRouteDependencies,
+  request: FastifyRequest,
+  { issuedAt }: AgentBearer,
+): boolean {
+  return request.headers.authorization !== undefined && now() - issuedAt.getTime() > rotateTokensAfterMs;
+}
+
+async function rotateToken(
+  { database }: AgentRouteDependencies,
+  { request, reply }: AgentCall,
+  owner: AgentBearer,
+) {
+  if (!isBody(request.body) || request.body.machine_id !== owner.machineId)
+    return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
+  const token = newSecret();
+  if (!(await offerAgentToken(database, owner, hashToken(token))))
+    return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
+  return { token };
 }
 
 /** The machine that calls, once it is known. */
@@ -251,6 +280,7 @@ async function keepAlive(
         agent_version: stored.agentVersion,
       },
       ...(ignored.length > 0 && { ignored }),
+      ...(isOld(dependencies, request, owner) && { rotate_token: true }),
     };
   } catch (error) {
     const refusal = isInvalid(error)

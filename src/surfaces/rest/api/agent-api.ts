@@ -75,7 +75,25 @@ export const AGENT_ROUTES = {
             agent_version: z.string(),
           }),
           ignored: z.array(z.string()).optional(),
+          rotate_token: z
+            .literal(true)
+            .optional()
+            .meta({ description: 'The token is old: ask for another one at /api/v1/machine/token.' }),
         }),
+      },
+    },
+  },
+  rotateToken: {
+    method: 'POST',
+    path: '/api/v1/machine/token',
+    caller: 'agent',
+    summary: 'Get the next token of the machine',
+    body: { schema: z.looseObject({ machine_id: z.string() }) },
+    maxBodyBytes: MAX_BODY_BYTES,
+    answers: {
+      200: {
+        description: 'The next token. The present one stays valid until the next one is used.',
+        schema: z.strictObject({ token: z.string() }),
       },
     },
   },
