@@ -58,6 +58,7 @@ describe('a second boot of a node', () => {
     expect((await boot(server, mac)).token).not.toBeNull();
     expect((await bootFrom(server, ELSEWHERE, mac)).token).toBeNull();
     expect(await conditionOf(id)).toMatchObject({ status: true, reason: 'BootConflict' });
+    expect((await nodeOf(server, id)).last_install_error).toBeNull();
   });
 
   it('uses up no installer of the machine', async () => {

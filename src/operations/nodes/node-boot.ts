@@ -337,8 +337,9 @@ async function noted(
 ): Promise<NodeChange> {
   const { node } = locked;
   if (reason === '') return { ...locked, events: [] };
-  // The error of a failed attempt is the better reason.
-  const lastError = node.installRecord.attempts === 0 ? reason : node.installRecord.lastError;
+  // The error of a failed attempt is the better reason; what another machine was refused is none of this one.
+  const isOwn = earlier === undefined && node.installRecord.attempts === 0;
+  const lastError = isOwn ? reason : node.installRecord.lastError;
   const changed = { ...node, installRecord: { ...node.installRecord, lastError } };
   const conflict = earlier && { address, live_address: earlier.address, live_boot: earlier.bootNo };
   const cause: NodeCause = {
