@@ -2,7 +2,7 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
 /** Paths that the server handles; all others are pages of the console. */
-const SERVER_PATHS = '^/(api/|boot/|healthz|readyz|baremetal\\.)';
+const SERVER_PATHS = '^/(api/|auth/|boot/|healthz|readyz|baremetal\\.)';
 
 export default defineConfig({
   plugins: [react()],

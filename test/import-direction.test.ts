@@ -50,7 +50,7 @@ const MAY_IMPORT = {
     'src/steps',
   ],
   'src/reconcilers': ['src/domain', 'src/engine', 'src/providers', 'src/store', 'src/operations'],
-  'src/surfaces': ['src/domain', 'src/audit', 'src/gen', 'src/store', 'src/operations'],
+  'src/surfaces': ['src/domain', 'src/audit', 'src/gen', 'src/connections', 'src/store', 'src/operations'],
   'src/server': [
     'src/domain',
     'src/audit',

@@ -9,7 +9,7 @@ import { PageActionProvider } from './keyboard/page-actions.tsx';
 import { ShortcutProvider } from './keyboard/shortcuts.tsx';
 import { LiveProvider } from './live/live.tsx';
 import { SignIn } from './pages/sign-in.tsx';
-import { useToken } from './session.ts';
+import { checkSession, useSession } from './session.ts';
 import { Shell } from './shell.tsx';
 import { Empty, Failed, Loading } from './ui/blank.tsx';
 import { ErrorBoundary } from './ui/error-boundary.tsx';
@@ -38,13 +38,30 @@ const PlansPage = lazy(() => import('./pages/plans/plans-page.tsx').then((m) => 
 const AuditPage = lazy(() => import('./pages/audit/audit-page.tsx').then((m) => ({ default: m.AuditPage })));
 
 export function App() {
-  const token = useToken();
-  if (token === null) return <SignIn />;
-  // Another token is another user: nothing of the previous one may stay in memory.
+  const session = useSession();
+  useEffect(() => void checkSession(), []);
+  switch (session.status) {
+    case 'checking':
+      return <Loading />;
+    case 'unreachable':
+      return <Unreachable error={session.error} onRetry={() => void checkSession()} />;
+    case 'signed-out':
+      return <SignIn reason={session.reason} />;
+    case 'signed-in':
+      // Another session may be another user's: nothing of the previous one may stay in memory.
+      return (
+        <LiveProvider key={session.number}>
+          <SignedIn />
+        </LiveProvider>
+      );
+  }
+}
+
+function Unreachable({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   return (
-    <LiveProvider key={token}>
-      <SignedIn />
-    </LiveProvider>
+    <main>
+      <Failed what="Failed to connect to the server" error={error} onRetry={onRetry} />
+    </main>
   );
 }
 
@@ -53,15 +70,7 @@ function SignedIn() {
   const identity = useQuery({ queryKey: ['identity'], queryFn: whoAmI, staleTime: Number.POSITIVE_INFINITY });
   if (identity.isPending) return <Loading />;
   if (identity.isError) {
-    return (
-      <main>
-        <Failed
-          what="Failed to connect to the server"
-          error={identity.error}
-          onRetry={() => void identity.refetch()}
-        />
-      </main>
-    );
+    return <Unreachable error={identity.error} onRetry={() => void identity.refetch()} />;
   }
   return (
     <IdentityProvider identity={identity.data}>

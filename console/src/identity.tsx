@@ -1,4 +1,4 @@
-/** The name and role of this tab's token. */
+/** Who is signed in, with which role. */
 import { createContext, type ReactNode, useContext, useMemo } from 'react';
 import { type Role, roleCovers } from '../../src/domain/actor.ts';
 
@@ -20,14 +20,14 @@ export function useIdentity(): Identity {
   return identity;
 }
 
-/** Returns why this token lacks a role, or an empty text. The server checks again. */
+/** Returns why this user lacks a role, or an empty text. The server checks again. */
 export function useForbidden(): (needed: Role) => string {
   const { name, role } = useIdentity();
   return useMemo(
     () => (needed) =>
       roleCovers(role, needed)
         ? ''
-        : `This needs the role ${needed}; ${name} has ${role}. Sign in with another token.`,
+        : `This needs the role ${needed}; ${name} has ${role}. Sign in with another role.`,
     [name, role],
   );
 }

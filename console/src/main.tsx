@@ -1,5 +1,6 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { watchActivity } from './activity.ts';
 import { App } from './app.tsx';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -8,6 +9,7 @@ import './styles/ui.css';
 import { applyTheme } from './theme.ts';
 
 applyTheme();
+watchActivity();
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no element #root');
 createRoot(root).render(

@@ -1,49 +1,98 @@
 /**
- * The token of this tab. It is kept in session storage, which ends with the tab and is never sent by the browser
- * itself, and it is never put into a URL.
+ * The session of this browser. Its cookie is for the browser and the server only: no script can read it, and all tabs share
+ * it. A tab that signs in or out notifies the others.
  */
 import { useSyncExternalStore } from 'react';
+import { restFailure } from './api/rest-failure.ts';
 
-const KEY = 'ingot.token';
+export type SessionState =
+  | { readonly status: 'checking' }
+  | { readonly status: 'unreachable'; readonly error: unknown }
+  /** Each session has another number, also one of the same user. */
+  | { readonly status: 'signed-in'; readonly number: number }
+  /** Why the user has to sign in again; shown on the sign-in page. */
+  | { readonly status: 'signed-out'; readonly reason: string };
+
+type Notice = 'signed-in' | 'signed-out';
+
 const listeners = new Set<() => void>();
-/** Why the user has to sign in again; shown on the sign-in page. */
-let signOutReason = '';
+const channel = new BroadcastChannel('ingot.session');
+let state: SessionState = { status: 'checking' };
+let number = 0;
 
-export function sessionToken(): string | null {
-  return sessionStorage.getItem(KEY);
+channel.onmessage = ({ data }: MessageEvent<Notice>) => {
+  if (data === 'signed-in') void checkSession();
+  else setState({ status: 'signed-out', reason: 'You signed out in another tab.' });
+};
+
+/** Asks the server whose session this is. */
+export async function checkSession(): Promise<void> {
+  try {
+    const { signed_in: isSignedIn } = await sessionCall<{ signed_in: boolean }>('GET');
+    if (isSignedIn) startSession();
+    else setState({ status: 'signed-out', reason: '' });
+  } catch (error) {
+    setState({ status: 'unreachable', error });
+  }
 }
 
-export function signIn(token: string): void {
-  signOutReason = '';
-  sessionStorage.setItem(KEY, token);
-  notifyListeners();
+/** The token is exchanged for a cookie and not kept. */
+export async function signIn(token: string): Promise<void> {
+  await sessionCall('POST', { authorization: `Bearer ${token}` });
+  startSession();
+  notifyTabs('signed-in');
 }
 
-export function signOut(reason: string): void {
-  signOutReason = reason;
-  sessionStorage.removeItem(KEY);
-  notifyListeners();
+export async function signOut(): Promise<void> {
+  await sessionCall('DELETE');
+  setState({ status: 'signed-out', reason: '' });
+  notifyTabs('signed-out');
 }
 
-/** The server rejected a token. If it is still the token of this tab, the session ends. */
-export function endSessionOf(rejectedToken: string | null): void {
-  if (rejectedToken !== sessionToken()) return;
-  signOut('Your token is no longer valid: it was revoked or has expired. Sign in with another token.');
+/** The server rejected a request of a session. If it is still the session of this tab, it is over. */
+export function endSession(rejected: number): void {
+  if (rejected !== number || state.status !== 'signed-in') return;
+  setState({
+    status: 'signed-out',
+    reason:
+      'Your session has ended: it was not used for too long, or its token was revoked or has expired. Sign in again.',
+  });
 }
 
-export function lastSignOutReason(): string {
-  return signOutReason;
+export function sessionNumber(): number {
+  return number;
 }
 
-export function useToken(): string | null {
-  return useSyncExternalStore(subscribe, sessionToken);
+export function useSession(): SessionState {
+  return useSyncExternalStore(subscribe, () => state);
+}
+
+async function sessionCall<T>(
+  method: 'GET' | 'POST' | 'DELETE',
+  headers: Record<string, string> = {},
+): Promise<T> {
+  const response = await fetch('/auth/session', { method, headers, cache: 'no-store' });
+  if (response.status === 204) return {} as T;
+  const answer = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+  if (response.ok) return answer as T;
+  throw restFailure(response.status, answer);
+}
+
+function startSession(): void {
+  number += 1;
+  setState({ status: 'signed-in', number });
+}
+
+function notifyTabs(notice: Notice): void {
+  channel.postMessage(notice);
+}
+
+function setState(next: SessionState): void {
+  state = next;
+  for (const listener of listeners) listener();
 }
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
-}
-
-function notifyListeners(): void {
-  for (const listener of listeners) listener();
 }

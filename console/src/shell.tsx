@@ -11,6 +11,7 @@ import { signOut } from './session.ts';
 import { ThemeChoice } from './theme-choice.tsx';
 import { Button } from './ui/button.tsx';
 import { ageText, useNow } from './ui/time.tsx';
+import { useToasts } from './ui/toasts.tsx';
 
 export function Shell({ children }: { children: ReactNode }) {
   const [path, navigate] = useLocation();
@@ -39,9 +40,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <span className="soft" title={`Role ${role}`}>
           {name} ({role})
         </span>
-        <Button kind="quiet" onClick={() => signOut('')}>
-          Sign out
-        </Button>
+        <SignOutButton />
       </header>
       <nav className="sidebar" aria-label="Main">
         <ul>
@@ -63,6 +62,19 @@ export function Shell({ children }: { children: ReactNode }) {
       {help.pressed && <ShortcutHelp onClose={help.release} />}
       {palette.pressed && <Palette onClose={palette.release} onGo={navigate} />}
     </div>
+  );
+}
+
+/** Until the server has ended the session, the user is not signed out. */
+function SignOutButton() {
+  const { notifyFailure } = useToasts();
+  const leave = () => {
+    signOut().catch((error: unknown) => notifyFailure('You are not signed out', error));
+  };
+  return (
+    <Button kind="quiet" onClick={leave}>
+      Sign out
+    </Button>
   );
 }
 

@@ -115,13 +115,17 @@ export async function createToken(database: Database, input: TokenInput): Promis
 }
 
 /** The token with this secret, unless it is revoked or expired. */
-export async function findToken(session: Session, secret: string): Promise<Token | null> {
+export function findToken(session: Session, secret: string): Promise<Token | null> {
+  return findTokenByHash(session, hashToken(secret));
+}
+
+export async function findTokenByHash(session: Session, tokenHash: Buffer): Promise<Token | null> {
   const [row] = await session.run<TokenRow & Record<string, unknown>>(
     'find-token',
     `SELECT ${COLUMNS} FROM tokens
      WHERE (token_hash = $1 OR (previous_hash = $1 AND previous_expires_at > now()))
        AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
-    [hashToken(secret)],
+    [tokenHash],
   );
   return row ? tokenOf(row) : null;
 }

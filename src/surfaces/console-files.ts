@@ -55,7 +55,7 @@ const FILE = /^[A-Za-z0-9_][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_][A-Za-z0-9._-]*)*$/;
 const MAX_PATH = 512;
 
 /** Paths below these are never pages, whether a file exists or not. */
-const NOT_PAGES = ['api', 'boot', 'healthz', 'readyz', 'assets'];
+const NOT_PAGES = ['api', 'auth', 'boot', 'healthz', 'readyz', 'assets'];
 
 /** The name of a file below /assets contains a digest of its content. */
 const CACHING = {

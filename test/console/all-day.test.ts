@@ -64,7 +64,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('kept open all day'), () => {
     const { secret } = await console.server.admin.createToken({ name: 'cut-off', role: 'viewer' });
     const page = await console.newPage();
     await page.clock.install();
-    await page.addInitScript(`sessionStorage.setItem('ingot.token', ${JSON.stringify(secret)})`);
+    await console.signIn(page, secret);
     await page.route(WATCH, (route) => route.abort());
     await page.goto(`${console.server.httpUrl}/fleet`);
     await page.getByRole('heading', { name: 'Pools' }).waitFor();
@@ -80,12 +80,10 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('kept open all day'), () => {
 
   it('a background tab closes its stream, and catches up when it becomes visible', async () => {
     const page = await console.open({ path: '/fleet' });
-    const { secret } = await console.server.admin.createToken({ name: 'background', role: 'viewer' });
     const tab = await page.context().newPage();
     await tab.clock.install();
     await tab.addInitScript(
-      `sessionStorage.setItem('ingot.token', ${JSON.stringify(secret)});
-       window.isHidden = true;
+      `window.isHidden = true;
        Object.defineProperty(document, 'visibilityState', { get: () => window.isHidden ? 'hidden' : 'visible' });`,
     );
     await tab.goto(`${console.server.httpUrl}/fleet`);

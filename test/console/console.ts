@@ -62,11 +62,17 @@ export class Console {
     this.#users += 1;
     const { secret } = await this.server.admin.createToken({ name: `${role}-${this.#users}`, role });
     const page = await this.newPage({ colours, width });
-    await page.goto(`${this.server.httpUrl}/icon.svg`);
-    await page.evaluate(`sessionStorage.setItem('ingot.token', ${JSON.stringify(secret)})`);
+    await this.signIn(page, secret);
     await page.goto(`${this.server.httpUrl}${path}`);
     await page.locator('[data-live=live]').waitFor();
     return page;
+  }
+
+  /** Gives the browser of the page the cookie of a session. */
+  async signIn(page: Page, secret: string): Promise<void> {
+    const headers = { authorization: `Bearer ${secret}` };
+    const answer = await page.request.post(`${this.server.httpUrl}/auth/session`, { headers });
+    expect(answer.status()).toBe(201);
   }
 
   async newPage({

@@ -5,6 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 import { CHROMIUM, Console } from './console.ts';
 
+/** All that a script of the page can read. */
+const READABLE = '[...Object.values(sessionStorage), ...Object.values(localStorage), document.cookie]';
+
 describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
   let console: Console;
   let database: TestDatabase;
@@ -19,7 +22,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it('starts with a valid token, which stays in this tab and out of every URL', async () => {
+  it('starts with a valid token, which no script can read and no URL has', async () => {
     const page = await console.newPage();
     const urls: string[] = [];
     page.on('request', (request) => urls.push(request.url()));
@@ -31,12 +34,15 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     await page.getByLabel('Token', { exact: true }).fill(adminToken);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();
-    expect(await page.evaluate('Object.values(sessionStorage)')).toEqual([adminToken]);
-    expect(await page.evaluate('Object.values(localStorage).concat(document.cookie)')).toEqual(['']);
+    expect(await page.evaluate(READABLE)).toEqual(['']);
     expect(urls.filter((url) => url.includes(adminToken))).toEqual([]);
+    const [cookie] = await page.context().cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/', expires: -1 });
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Token', { exact: true }).waitFor();
-    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    expect(await page.context().cookies()).toEqual([]);
+    await page.reload();
+    await page.getByLabel('Token', { exact: true }).waitFor();
   });
 
   it('ends when its token is revoked, and says why', async () => {
@@ -45,7 +51,55 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     const name = tokens.find(({ role }) => role === 'viewer')?.name ?? '';
     await console.server.admin.revokeToken({ name });
     // Without a request by the user: the event stream ends.
-    await page.getByText('Your token is no longer valid').waitFor();
+    await page.getByText('Your session has ended').waitFor();
+  });
+
+  it('is there in a tab that a middle-click opens', async () => {
+    const page = await console.open({ path: '/fleet' });
+    const opened = page.context().waitForEvent('page');
+    await page
+      .getByRole('navigation')
+      .getByRole('link', { name: 'Machines', exact: true })
+      .click({ button: 'middle' });
+    const tab = await opened;
+    await tab.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();
+    await tab.locator('[data-live=live]').waitFor();
+    expect(await tab.getByLabel('Token', { exact: true }).count()).toBe(0);
+  });
+
+  it('is there behind a link on another site, whose own requests do not get its cookie', async () => {
+    const page = await console.open({ path: '/fleet' });
+    const { httpUrl } = console.server;
+    await page.route('http://chat.example/', (route) =>
+      route.fulfill({ contentType: 'text/html', body: `<a href="${httpUrl}/machines">the machines</a>` }),
+    );
+    await page.goto('http://chat.example/');
+    const sent = page.waitForRequest(`${httpUrl}/auth/session`);
+    await page.evaluate(
+      `fetch('${httpUrl}/auth/session', { credentials: 'include', mode: 'no-cors' }).catch(() => {})`,
+    );
+    expect((await (await sent).allHeaders()).cookie).toBeUndefined();
+    await page.getByRole('link').click();
+    await page.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();
+  });
+
+  it('ends in all tabs when the user signs out in one, and starts again in all', async () => {
+    const page = await console.open({ path: '/fleet' });
+    const tab = await page.context().newPage();
+    await tab.goto(`${console.server.httpUrl}/machines`);
+    await tab.locator('[data-live=live]').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await tab.getByText('You signed out in another tab.').waitFor();
+    await tab.getByLabel('Token', { exact: true }).fill(console.server.adminToken);
+    await tab.keyboard.press('Enter');
+    await page.getByText('admin (admin)').waitFor();
+  });
+
+  it('stays when the server could not end it, and says so', async () => {
+    const page = await console.open({ path: '/fleet' });
+    await page.route('**/auth/session', (route) => route.abort());
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('You are not signed out').waitFor();
   });
 
   it('shows that it reconnects while the server is down, with the age of its data; then it is live again', async () => {

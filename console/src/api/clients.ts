@@ -1,4 +1,4 @@
-/** Clients of the public API: Connect on the page's own origin, with the token of this tab. */
+/** Clients of the public API: Connect on the page's own origin, with the session's cookie. */
 import { Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-web';
 import { AdminService } from '../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
@@ -6,18 +6,16 @@ import { FleetService } from '../../../src/gen/baremetal/fleet/v1/fleet_service_
 import { PlanService } from '../../../src/gen/baremetal/v1/plan_service_pb.ts';
 import { MachineService } from '../../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../../src/gen/baremetal/v2/operation_service_pb.ts';
-import { endSessionOf, sessionToken } from '../session.ts';
+import { unattendedHeaders } from '../activity.ts';
+import { endSession, sessionNumber } from '../session.ts';
 
-const withToken: Interceptor = (next) => async (request) => {
-  const token = sessionToken();
-  // The sign-in page sets its own header to check a token that is not in the session yet.
-  const usesSession = !request.header.has('authorization');
-  if (usesSession && token !== null) request.header.set('authorization', `Bearer ${token}`);
+const inSession: Interceptor = (next) => async (request) => {
+  const session = sessionNumber();
+  for (const [name, value] of Object.entries(unattendedHeaders())) request.header.set(name, value);
   try {
     return await next(request);
   } catch (error) {
-    const isRejected = ConnectError.from(error).code === Code.Unauthenticated;
-    if (isRejected && usesSession) endSessionOf(token);
+    if (ConnectError.from(error).code === Code.Unauthenticated) endSession(session);
     throw error;
   }
 };
@@ -25,7 +23,7 @@ const withToken: Interceptor = (next) => async (request) => {
 const transport = createConnectTransport({
   baseUrl: location.origin,
   useBinaryFormat: true,
-  interceptors: [withToken],
+  interceptors: [inSession],
 });
 
 export const machines = createClient(MachineService, transport);

@@ -1,6 +1,6 @@
 /** An error for people: the server's message, which has the id to search its log for, and what to do next. */
 import { Code, ConnectError } from '@connectrpc/connect';
-import { RestFailure } from './rest.ts';
+import { RestFailure } from './rest-failure.ts';
 
 export interface Failure {
   readonly message: string;

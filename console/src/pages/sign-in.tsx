@@ -1,15 +1,15 @@
 import { type FormEvent, useState } from 'react';
-import { fleet } from '../api/clients.ts';
 import { failureOf } from '../api/failure.ts';
-import { lastSignOutReason, signIn } from '../session.ts';
+import { signIn } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Command } from '../ui/command.tsx';
 import { PageTitle } from '../ui/page-title.tsx';
+import { IssuerLinks, takeSignInFailure } from './issuer-links.tsx';
 
-/** Checks the token with the server before it stores it. */
-export function SignIn() {
+/** The server exchanges a token for the cookie of a session; the page keeps nothing. */
+export function SignIn({ reason }: { reason: string }) {
   const [token, setToken] = useState('');
-  const [fault, setFault] = useState(lastSignOutReason());
+  const [fault, setFault] = useState(() => takeSignInFailure() || reason);
   const [isChecking, setChecking] = useState(false);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -20,8 +20,7 @@ export function SignIn() {
     }
     setChecking(true);
     try {
-      await fleet.whoAmI({}, { headers: { authorization: `Bearer ${secret}` } });
-      signIn(secret);
+      await signIn(secret);
     } catch (error) {
       const { message, advice } = failureOf(error);
       setFault(`${message}. ${advice}`.trim());
@@ -34,6 +33,7 @@ export function SignIn() {
       <form className="panel" onSubmit={(event) => void submit(event)}>
         <div className="body stack">
           <PageTitle title="Sign in to Ingot" />
+          <IssuerLinks />
           <label className="field">
             <span>Token</span>
             <input
@@ -57,7 +57,8 @@ export function SignIn() {
             Sign in
           </Button>
           <p className="soft">
-            The token is stored in this tab only, until you close it. An admin creates tokens with:
+            The browser gets the cookie of a session and does not keep the token. An admin creates tokens
+            with:
           </p>
           <Command>ingot token create me --role operator</Command>
           <p className="soft">

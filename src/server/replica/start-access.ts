@@ -5,10 +5,14 @@ import { Authenticator } from '../../surfaces/access/authenticator.ts';
 import { CertificateWayIn } from '../../surfaces/access/certificate-way-in.ts';
 import { certificateMappings } from '../../surfaces/access/certificates-configuration.ts';
 import { MachineCertificates } from '../../surfaces/access/machine-certificates.ts';
+import type { Issuers } from '../../surfaces/access/oidc/issuers.ts';
+import { OidcWayIn } from '../../surfaces/access/oidc/oidc-way-in.ts';
 import { OpenStreams } from '../../surfaces/access/open-streams.ts';
+import { SessionWayIn } from '../../surfaces/access/session-way-in.ts';
 import { TokenWayIn } from '../../surfaces/access/token-way-in.ts';
 import { RequestLimits } from '../../surfaces/limits/request-limits.ts';
 import { MachineTokens } from '../../surfaces/machine-tokens.ts';
+import { createIssuers } from './create-issuers.ts';
 import type { LoopHealth } from './loop-health.ts';
 import type { ReplicaOptions } from './replica-options.ts';
 import type { RunningParts } from './running-parts.ts';
@@ -22,6 +26,7 @@ export interface AccessParts {
 /** What decides about a call before its handler does. */
 export interface Access {
   readonly authenticator: Authenticator;
+  readonly issuers: Issuers;
   readonly limits: RequestLimits;
   readonly streams: OpenStreams;
   readonly machineTokens: MachineTokens;
@@ -35,16 +40,20 @@ export interface StartedAccess {
 }
 
 export function startAccess(
-  { configuration }: ReplicaOptions,
+  options: ReplicaOptions,
   { database, loops, running }: AccessParts,
 ): StartedAccess {
+  const { configuration } = options;
   const { roles } = configuration;
+  const issuers = createIssuers(options);
   const certificates = certificateMappings(configuration.certificates);
   const limits = new RequestLimits(configuration.limits, () => performance.now());
   const uses = new TokenUses({ database, watch: loops.withoutReadiness, now: Date.now });
   running.start(uses);
   const waysIn = [
+    new OidcWayIn(issuers, Date.now),
     new TokenWayIn(database, roles, Date.now),
+    new SessionWayIn(database, { ...configuration, issuers }, Date.now),
     new CertificateWayIn(certificates, roles, Date.now),
   ];
   const authenticator = new Authenticator(waysIn, {
@@ -58,7 +67,7 @@ export function startAccess(
   const streams = new OpenStreams({ now: Date.now, watch: loops.withoutReadiness });
   running.start(streams);
   return {
-    access: { authenticator, limits, streams, machineTokens, machineCertificates },
+    access: { authenticator, issuers, limits, streams, machineTokens, machineCertificates },
     credentialsChanged: () => {
       for (const cache of [authenticator, machineTokens, machineCertificates]) cache.forget();
       streams.checkAll();

@@ -1,19 +1,24 @@
 /** The two ports of a replica: gRPC, and HTTP with the same services, the REST routes and the console. */
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { sortableId } from '../../domain/id.ts';
 import { AgentCalls } from '../../operations/agents/agent-calls.ts';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { packageRoot } from '../../package-root.ts';
 import type { PresenceWatch } from '../../reconcilers/presence-watch.ts';
 import { BootFetchLog } from '../../store/nodes/boot-fetches.ts';
 import { ImageFiles } from '../../store/nodes/image-files.ts';
+import { CodeFlow } from '../../surfaces/access/oidc/code-flow.ts';
 import { consoleFiles } from '../../surfaces/console-files.ts';
 import { type HttpOptions, startHttpServer } from '../../surfaces/http-server.ts';
 import { type AgentRouteDependencies, agentRoutes } from '../../surfaces/rest/agent-routes.ts';
+import { type IssuerRouteDependencies, issuerRoutes } from '../../surfaces/rest/issuer-routes.ts';
 import { netbootRoutes } from '../../surfaces/rest/netboot-routes.ts';
 import { nodeBulkRoutes } from '../../surfaces/rest/node-bulk-routes.ts';
 import { nodeRoutes } from '../../surfaces/rest/node-routes.ts';
 import { poolRoutes } from '../../surfaces/rest/pool-routes.ts';
 import { reportRoutes } from '../../surfaces/rest/report-routes.ts';
+import { type SignInDependencies, signInRoutes } from '../../surfaces/rest/sign-in-routes.ts';
 import { adminService } from '../../surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from '../../surfaces/rpc/fleet/fleet-service.ts';
 import { startGrpcServer } from '../../surfaces/rpc/grpc-server.ts';
@@ -24,6 +29,7 @@ import { planService } from '../../surfaces/rpc/v1/plan-service.ts';
 import { runService } from '../../surfaces/rpc/v1/run-service.ts';
 import { machineService } from '../../surfaces/rpc/v2/machine-service.ts';
 import { operationService } from '../../surfaces/rpc/v2/operation-service.ts';
+import { causesOf } from './create-issuers.ts';
 import type { LoopHealth } from './loop-health.ts';
 import { type ReplicaOptions, SHUTDOWN_GRACE_MS } from './replica-options.ts';
 import type { RunningParts } from './running-parts.ts';
@@ -135,6 +141,7 @@ function restRoutes(
     fetches: startBootFetchLog(options, given),
     baseUrl: netboot.base_url,
   };
+  const signIn = signInDependencies(options, given, logUnexpected);
   return [
     (app) => agentRoutes(app, agents),
     (app) => poolRoutes(app, agents),
@@ -142,6 +149,8 @@ function restRoutes(
     (app) => nodeBulkRoutes(app, rest),
     (app) => reportRoutes(app, rest),
     (app) => netbootRoutes(app, boot),
+    (app) => signInRoutes(app, signIn),
+    (app) => issuerRoutes(app, signIn),
     (app) => consoleFiles(app, { root: join(packageRoot(), 'dist/console') }),
   ];
 }
@@ -174,6 +183,25 @@ function agentRouteDependencies(
     now: Date.now,
     logRegistration: (entry) => log.info(entry, 'request'),
     logIgnored: (entry) => log.warn(entry, 'a part of a keepalive could not be stored'),
+    logUnexpected,
+  };
+}
+
+function signInDependencies(
+  { configuration, log }: ReplicaOptions,
+  { services, authenticator, limits, issuers }: SurfaceDependencies,
+  logUnexpected: SignInDependencies['logUnexpected'],
+): SignInDependencies & IssuerRouteDependencies {
+  return {
+    database: services.database,
+    authenticator,
+    limits,
+    sessions: configuration.sessions,
+    issuers,
+    codeFlow: new CodeFlow(issuers, Date.now),
+    logFailure: (issuer, error) => log.warn({ issuer, problem: causesOf(error) }, 'a sign-in failed'),
+    newSessionId: () => sortableId('session', Date.now(), randomBytes(10)),
+    sessionsChanged: services.tokensChanged,
     logUnexpected,
   };
 }

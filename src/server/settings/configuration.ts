@@ -17,6 +17,8 @@ import {
   certificateRoleProblem,
   certificatesConfiguration,
 } from '../../surfaces/access/certificates-configuration.ts';
+import { mappedRoleProblem, oidcConfiguration } from '../../surfaces/access/oidc/oidc-configuration.ts';
+import { sessionsConfiguration } from '../../surfaces/access/session-configuration.ts';
 import { limitsConfiguration } from '../../surfaces/limits/limits-configuration.ts';
 import { auditConfiguration } from '../audit/audit-configuration.ts';
 import { tlsConfiguration } from '../tls/tls-configuration.ts';
@@ -89,6 +91,9 @@ const schema = z.strictObject({
   /** Where machines, BMCs and hooks may be; without it everywhere but at the addresses that are never connected to. */
   allowed_networks: allowedNetworks.nullable().default(null),
   tokens: tokensConfiguration,
+  sessions: sessionsConfiguration.prefault({}),
+  /** Issuers whose tokens are accepted. */
+  oidc: oidcConfiguration,
   clusters: clustersConfiguration,
   /** Where the credentials of machines are, by name. */
   credentials: credentialsConfiguration,
@@ -141,6 +146,8 @@ export function readConfiguration(file: string | null): Configuration {
   if (nodeProvider !== null && !names.has(nodeProvider)) {
     throw fail(`netboot.provider: ${nodeProvider} is not among ${[...names].join(', ')}`);
   }
+  const unknownRole = mappedRoleProblem(parsed.data.oidc, parsed.data.roles);
+  if (unknownRole !== null) throw fail(unknownRole);
   return parsed.data;
 }
 

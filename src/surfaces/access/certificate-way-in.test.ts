@@ -25,7 +25,13 @@ async function identify(mappings: unknown, names: string, dates: Partial<PeerCer
     valid_to: 'May  1 13:00:00 2026 GMT',
     ...dates,
   } as PeerCertificate;
-  return wayIn.identify({ authorization: undefined, cookie: undefined, certificate, address: '192.0.2.1' });
+  return wayIn.identify({
+    authorization: undefined,
+    cookie: undefined,
+    certificate,
+    address: '192.0.2.1',
+    source: null,
+  });
 }
 
 const OPS = { san: 'spiffe://acme/ops', role: 'operator' };

@@ -2,6 +2,7 @@
 import type { DetailedPeerCertificate, PeerCertificate, TLSSocket } from 'node:tls';
 import type * as grpc from '@grpc/grpc-js';
 import type { FastifyRequest } from 'fastify';
+import type { RequestSource } from './same-origin.ts';
 
 export interface Credentials {
   readonly authorization: string | undefined;
@@ -10,6 +11,8 @@ export interface Credentials {
   readonly certificate: PeerCertificate | DetailedPeerCertificate | null;
   /** The address that the connection comes from. */
   readonly address: string;
+  /** What a browser says about the page that sends the request; null on gRPC, which browsers do not use. */
+  readonly source: RequestSource | null;
 }
 
 export function credentialsOfRequest(request: FastifyRequest): Credentials {
@@ -20,6 +23,13 @@ export function credentialsOfRequest(request: FastifyRequest): Credentials {
     cookie,
     certificate: verifiedCertificate(socket as TLSSocket),
     address: request.ip,
+    source: {
+      method: request.method,
+      host: request.host,
+      origin: request.headers.origin,
+      fetchSite: headerText(request.headers['sec-fetch-site']),
+      isUnattended: request.headers['x-ingot-unattended'] !== undefined,
+    },
   };
 }
 
@@ -31,7 +41,12 @@ export function credentialsOfCall(call: GrpcCall): Credentials {
     cookie: undefined,
     certificate: call.getAuthContext().sslPeerCertificate ?? null,
     address: hostOf(call.getPeer()),
+    source: null,
   };
+}
+
+function headerText(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(',') : value;
 }
 
 /** A resumed session without a certificate counts as authorized too, and then the certificate is empty. */

@@ -10,6 +10,7 @@ const BEARER: Credentials = {
   cookie: undefined,
   certificate: null,
   address: '192.0.2.1',
+  source: null,
 };
 const ROLES = new Map();
 const ROW = {

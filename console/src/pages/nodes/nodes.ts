@@ -1,5 +1,6 @@
 /** Nodes and workflows in the REST API (docs/nodes.md). */
-import { RestFailure, rest } from '../../api/rest.ts';
+import { rest } from '../../api/rest.ts';
+import { RestFailure } from '../../api/rest-failure.ts';
 
 export interface NodeBody {
   readonly id: string;

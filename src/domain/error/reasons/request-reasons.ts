@@ -92,6 +92,26 @@ export const REQUEST_REASONS = {
       'set INGOT_TOKEN or --token-file, or run this where the server keeps its data (token from: {token_origin})',
     ],
   },
+  NO_MAPPED_ROLE: {
+    kind: 'permission_denied',
+    message: '<issuer>:<name> has no role here: no mapping of <issuer> matches its claims',
+    cause: 'the token of the issuer is valid, and none of its claims is mapped to a role',
+    fix: 'ask for the group that has access, or have an admin add a mapping under `oidc` in the configuration',
+  },
+  ISSUER_UNAVAILABLE: {
+    kind: 'unavailable',
+    message: 'the issuer <name> does not answer; try again',
+    cause:
+      'the token is signed with a key that is not known yet, and the issuer that publishes its keys cannot be reached',
+    fix: 'try again; the log of the server says why the issuer cannot be read; tokens of Ingot work meanwhile',
+  },
+  CROSS_SITE_REQUEST: {
+    kind: 'permission_denied',
+    message: 'a request with the cookie of a session must come from the console itself',
+    cause:
+      'another site made the browser send the request, or a program sends the cookie without Origin or Sec-Fetch-Site',
+    fix: 'use the console; programs send a token in the authorization header instead of a cookie',
+  },
   PERMISSION_DENIED: {
     kind: 'permission_denied',
     message: '<call> needs the role <needed>; <name> has <role>',

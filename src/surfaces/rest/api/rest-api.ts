@@ -12,6 +12,7 @@ import {
   WORKFLOW_ROUTES,
 } from './netboot-api.ts';
 import { NODE_BULK_ROUTES, NODE_ROUTES } from './node-api.ts';
+import { ISSUER_ROUTES, SIGN_IN_ROUTES } from './sign-in-api.ts';
 
 export const REST_API = {
   Nodes: { routes: { ...NODE_ROUTES }, error: REST_ERROR },
@@ -24,5 +25,6 @@ export const REST_API = {
   Workflows: { routes: WORKFLOW_ROUTES, error: REST_ERROR },
   Agents: { routes: AGENT_ROUTES, error: AGENT_ERROR },
   Pools: { routes: POOL_ROUTES, error: REST_ERROR },
+  'Sign-in': { routes: { ...SIGN_IN_ROUTES, ...ISSUER_ROUTES }, error: REST_ERROR },
   Health: { routes: HEALTH_ROUTES, error: REST_ERROR },
 } as const;

@@ -1,0 +1,265 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
+import { fresh } from './fleet.ts';
+
+let server: TestServer;
+let replica: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+  replica = await startTestServer({ database: server.database });
+});
+afterAll(async () => {
+  await replica?.stop();
+  await server?.stop();
+});
+
+const LIST = '/baremetal.v2.MachineService/ListMachines';
+const WATCH = '/baremetal.fleet.v1.FleetService/WatchEvents';
+const NODES = '/api/v1/nodes';
+
+type Headers = Readonly<Record<string, string>>;
+
+async function newToken(role = 'viewer', expiresInMs?: number): Promise<{ name: string; secret: string }> {
+  const name = fresh('signs-in');
+  const expiresAt = expiresInMs === undefined ? {} : { expiresAt: timestampFromMs(Date.now() + expiresInMs) };
+  const { secret } = await server.admin.createToken({ name, role, ...expiresAt });
+  return { name, secret };
+}
+
+function auth(at: TestServer, method: string, headers: Headers = {}): Promise<Response> {
+  return fetch(`${at.httpUrl}/auth/session`, { method, headers });
+}
+
+/** Returns the cookie as a browser sends it back. */
+async function signIn(secret: string, at = server): Promise<string> {
+  const answer = await auth(at, 'POST', { authorization: `Bearer ${secret}` });
+  expect(answer.status).toBe(201);
+  return (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+}
+
+const own = (cookie: string, at = server): Headers => ({ cookie, origin: at.httpUrl });
+
+function rpc(path: string, headers: Headers, at = server): Promise<Response> {
+  return fetch(`${at.httpUrl}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: '{}',
+  });
+}
+
+describe('a session', () => {
+  test('is a cookie for the token, which scripts cannot read and other sites cannot send', async () => {
+    const { name, secret } = await newToken('operator');
+    const answer = await auth(server, 'POST', { authorization: `Bearer ${secret}` });
+    expect(await answer.json()).toEqual({
+      signed_in: true,
+      name,
+      role: 'operator',
+      scope: '',
+      expires_at: expect.stringMatching(/^20/),
+    });
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^ingot_session=ingot_[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/,
+    );
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+
+  test('opens RPC and REST as the token does, on every replica', async () => {
+    const { name, secret } = await newToken('operator');
+    const cookie = await signIn(secret);
+    for (const at of [server, replica]) {
+      expect((await rpc(LIST, own(cookie, at), at)).status).toBe(200);
+      expect((await fetch(`${at.httpUrl}${NODES}`, { headers: { cookie } })).status).toBe(200);
+      const shown = await auth(at, 'GET', { cookie });
+      expect(await shown.json()).toMatchObject({ signed_in: true, name, role: 'operator' });
+    }
+    const tooHigh = await rpc('/baremetal.admin.v1.AdminService/ListTokens', own(cookie));
+    expect(tooHigh.status).toBe(403);
+  });
+
+  test('is stored as a hash', async () => {
+    const cookie = await signIn((await newToken()).secret);
+    const secret = cookie.slice('ingot_session='.length);
+    const rows = await server.sql<{ row: string; hash: Buffer }>(
+      'SELECT sessions::text AS row, session_hash AS hash FROM sessions',
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    for (const { row, hash } of rows) {
+      expect(hash).toHaveLength(32);
+      for (const text of [secret, secret.slice('ingot_'.length), Buffer.from(secret).toString('hex')])
+        expect(row).not.toContain(text);
+    }
+    expect(server.logged.join('')).not.toContain(secret);
+    expect(JSON.stringify(await server.sql('SELECT * FROM events'))).not.toContain(secret);
+  });
+
+  test('does not start with a wrong token, a cookie, or nothing', async () => {
+    const cookie = await signIn((await newToken()).secret);
+    for (const headers of [{}, { authorization: 'Bearer nonsense' }, own(cookie)]) {
+      const answer = await auth(server, 'POST', headers);
+      expect([answer.status, answer.headers.get('set-cookie')]).toEqual([401, null]);
+      expect(await answer.json()).toMatchObject({ reason: 'UNAUTHENTICATED' });
+    }
+  });
+
+  test('does not help a wrong token that comes with it', async () => {
+    const cookie = await signIn((await newToken()).secret);
+    expect((await rpc(LIST, { ...own(cookie), authorization: 'Bearer nonsense' })).status).toBe(401);
+  });
+});
+
+describe('a session ends', () => {
+  test('when its user signs out, on every replica at once', async () => {
+    const { name, secret } = await newToken();
+    const cookie = await signIn(secret);
+    expect((await rpc(LIST, own(cookie, replica), replica)).status).toBe(200);
+    const left = await auth(server, 'DELETE', own(cookie));
+    expect(left.status).toBe(204);
+    expect(left.headers.get('set-cookie')).toMatch(/^ingot_session=; Path=\/; Max-Age=0; /);
+    expect((await rpc(LIST, own(cookie))).status).toBe(401);
+    await until(
+      () => rpc(LIST, own(cookie, replica), replica),
+      ({ status }) => status === 401,
+      // Sooner than the cache of a replica that was not notified.
+      4_000,
+    );
+    expect(await (await auth(server, 'GET', { cookie })).json()).toEqual({ signed_in: false });
+    const recorded = await server.sql(
+      `SELECT to_state, actor_kind, via, address IS NOT NULL AND request_id IS NOT NULL AS has_origin
+       FROM events WHERE kind = 'session' AND actor_id = $1 ORDER BY event_id`,
+      [name],
+    );
+    expect(recorded).toEqual([
+      { to_state: 'created', actor_kind: 'operator', via: 'token', has_origin: true },
+      { to_state: 'ended', actor_kind: 'operator', via: 'session', has_origin: true },
+    ]);
+    expect(
+      (await fetch(`${server.httpUrl}${NODES}`, { headers: { authorization: `Bearer ${secret}` } })).status,
+    ).toBe(200);
+  });
+
+  test('when its token is revoked, and its streams with it', async () => {
+    const { name, secret } = await newToken();
+    const cookie = await signIn(secret);
+    const stream = await openStream(WATCH, own(cookie));
+    await server.admin.revokeToken({ name });
+    expect((await rpc(LIST, own(cookie))).status).toBe(401);
+    expect(await stream.text()).toContain('unauthenticated');
+  });
+
+  test('when its token expires', async () => {
+    const { secret } = await newToken('viewer', 1_500);
+    const cookie = await signIn(secret);
+    expect((await rpc(LIST, own(cookie))).status).toBe(200);
+    await until(
+      () => rpc(LIST, own(cookie)),
+      ({ status }) => status === 401,
+    );
+  });
+});
+
+describe('with short limits', () => {
+  let short: TestServer;
+  beforeAll(async () => {
+    short = await startTestServer({
+      database: server.database,
+      configuration: { sessions: { idleSeconds: 2, absoluteSeconds: 5, publicUrl: null } },
+    });
+  });
+  afterAll(() => short?.stop());
+
+  test('a session that is used outlives its idle limit, and not its absolute limit', async () => {
+    const cookie = await signIn((await newToken()).secret, short);
+    const startedAt = performance.now();
+    await until(
+      () => rpc(LIST, own(cookie, short), short),
+      ({ status }) => status === 401,
+    );
+    const livedMs = performance.now() - startedAt;
+    expect(livedMs).toBeGreaterThan(2_500);
+    expect(livedMs).toBeLessThan(15_000);
+  });
+
+  test('what an unattended page fetches does not keep its session alive', async () => {
+    const cookie = await signIn((await newToken()).secret, short);
+    const startedAt = performance.now();
+    await until(
+      () => rpc(LIST, { ...own(cookie, short), 'x-ingot-unattended': '1' }, short),
+      ({ status }) => status === 401,
+    );
+    expect(performance.now() - startedAt).toBeLessThan(4_500);
+  });
+
+  test('a stream does not keep its session alive, and ends with it', async () => {
+    const cookie = await signIn((await newToken()).secret, short);
+    const stream = await openStream(WATCH, own(cookie, short), short);
+    expect(await stream.text()).toContain('the session has ended');
+    const [{ lived } = { lived: 0 }] = await server.sql<{ lived: number }>(
+      'SELECT extract(epoch FROM max(used_at) - max(created_at))::float8 AS lived FROM sessions',
+    );
+    expect(lived).toBeLessThan(2);
+  });
+});
+
+/** The answer of a stream that has started; its text is there when it ends. */
+async function openStream(path: string, headers: Headers, at = server): Promise<Response> {
+  const message = Buffer.from('{}');
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  const answer = await fetch(`${at.httpUrl}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/connect+json', ...headers },
+    body: Buffer.concat([head, message]),
+  });
+  expect(answer.status).toBe(200);
+  return answer;
+}
+
+describe('a request that another site makes the browser send', () => {
+  const FORGED: readonly { what: string; headers: (at: TestServer) => Headers }[] = [
+    { what: 'from another origin', headers: () => ({ origin: 'https://evil.example' }) },
+    { what: 'from a sandboxed frame', headers: () => ({ origin: 'null' }) },
+    { what: 'from another port of this host', headers: () => ({ origin: 'http://127.0.0.1:1' }) },
+    {
+      what: 'that is cross-site for the browser',
+      headers: (at) => ({ origin: at.httpUrl, 'sec-fetch-site': 'cross-site' }),
+    },
+    {
+      what: 'from a subdomain',
+      headers: (at) => ({ origin: at.httpUrl, 'sec-fetch-site': 'same-site' }),
+    },
+    { what: 'without any evidence', headers: () => ({}) },
+  ];
+
+  test.each(FORGED)('$what is refused on RPC, watches and REST', async ({ headers }) => {
+    const cookie = await signIn((await newToken('admin')).secret);
+    const sent = { cookie, ...headers(server) };
+    const name = fresh('forged');
+    const unary = await rpc('/baremetal.admin.v1.AdminService/CreateToken', sent);
+    expect([unary.status, await unary.text()]).toEqual([403, expect.stringContaining('permission_denied')]);
+    expect(await (await openStream(WATCH, sent)).text()).toContain('permission_denied');
+    const rest = await fetch(`${server.httpUrl}${NODES}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...sent },
+      body: JSON.stringify({ mac_address: '52:54:00:00:77:01', group: name }),
+    });
+    expect([rest.status, await rest.json()]).toEqual([
+      403,
+      expect.objectContaining({ reason: 'CROSS_SITE_REQUEST' }),
+    ]);
+    expect((await auth(server, 'DELETE', sent)).status).toBe(403);
+    expect((await rpc(LIST, own(cookie))).status).toBe(200);
+  });
+
+  test('may not read either, where the browser says that it is cross-site', async () => {
+    const cookie = await signIn((await newToken()).secret);
+    const read = (site: string) =>
+      fetch(`${server.httpUrl}${NODES}`, { headers: { cookie, 'sec-fetch-site': site } });
+    expect((await read('cross-site')).status).toBe(403);
+    expect((await read('same-site')).status).toBe(403);
+    expect((await read('none')).status).toBe(200);
+    expect((await read('same-origin')).status).toBe(200);
+  });
+});
