@@ -18,6 +18,7 @@ const MAY_IMPORT = {
   'src/audit': [],
   'src/engine': ['src/domain'],
   'src/providers': ['src/domain', 'src/engine'],
+  'src/issuers': [],
   'src/connections': ['src/domain', 'src/engine'],
   'src/hosts': ['src/domain', 'src/engine', 'src/providers', 'src/connections'],
   'src/clusters': ['src/domain', 'src/engine', 'src/providers', 'src/connections'],
@@ -50,7 +51,15 @@ const MAY_IMPORT = {
     'src/steps',
   ],
   'src/reconcilers': ['src/domain', 'src/engine', 'src/providers', 'src/store', 'src/operations'],
-  'src/surfaces': ['src/domain', 'src/audit', 'src/gen', 'src/connections', 'src/store', 'src/operations'],
+  'src/surfaces': [
+    'src/domain',
+    'src/audit',
+    'src/gen',
+    'src/connections',
+    'src/issuers',
+    'src/store',
+    'src/operations',
+  ],
   'src/server': [
     'src/domain',
     'src/audit',
@@ -73,6 +82,7 @@ const MAY_IMPORT = {
   'src/client': ['src/domain'],
   'src/cli': [
     'src/domain',
+    'src/issuers',
     'src/audit',
     'src/client',
     'src/gen',

@@ -2,15 +2,13 @@ import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { type Api, connect } from './connection/api.ts';
-import { type ClientTls, type ClientTlsOptions, readClientTls } from './connection/client-tls.ts';
-import { type FoundToken, findToken } from './connection/find-token.ts';
-import { createRest, type Rest, restUrl } from './connection/rest-client.ts';
-import { type ServerAddress, serverAddress } from './connection/server-address.ts';
+import { createRest, type Rest } from './connection/rest-client.ts';
 import { type ErrorReport, reportOf } from './errors/error-report.ts';
 import { EXIT_CODES, type Exit } from './errors/exit-code.ts';
 import type { OperationSource } from './operations/operation-source.ts';
 import { OPERATIONS } from './operations/v2-operations.ts';
 import { type OutputStream, TextSink } from './output/text-sink.ts';
+import { type ConnectionOptions, findTarget, type TargetSources } from './profiles/find-target.ts';
 
 export type InputStream = Readable & { readonly isTTY?: boolean };
 
@@ -42,12 +40,6 @@ export interface RestInput<O> {
   readonly args: readonly string[];
   readonly options: O;
   readonly rest: Rest;
-}
-
-interface ConnectionOptions extends ClientTlsOptions {
-  readonly httpUrl?: string;
-  readonly server?: string;
-  readonly tokenFile?: string;
 }
 
 /** What every command has: its output, its connection and its exit code. */
@@ -89,7 +81,7 @@ export class CommandContext {
     return async (...parameters) => {
       const command = parameters.at(-1) as Command;
       const options = command.optsWithGlobals<O & ConnectionOptions>();
-      const exit = await run({ args: command.args, options, api: this.#connect(options) });
+      const exit = await run({ args: command.args, options, api: await this.#connect(options) });
       this.exitCode = EXIT_CODES[exit].code;
     };
   }
@@ -104,24 +96,22 @@ export class CommandContext {
     return async (...parameters) => {
       const command = parameters.at(-1) as Command;
       const options = command.optsWithGlobals<O & ConnectionOptions>();
-      const tls = readClientTls(options, this.env, this.#cwd);
-      const server = serverAddress(options.server, this.env, tls);
-      const token = this.#token(options, server, tls);
-      const rest = createRest(restUrl(options.httpUrl, this.env, server), token, tls);
+      const { httpUrl, token, tls } = await findTarget(options, this.targetSources);
+      const rest = createRest(httpUrl, token, tls);
       const exit = await run({ args: command.args, options, rest });
       this.exitCode = EXIT_CODES[exit].code;
     };
   }
 
-  #connect(options: ConnectionOptions): Api {
-    const tls = readClientTls(options, this.env, this.#cwd);
-    const server = serverAddress(options.server, this.env, tls);
-    this.#api = connect(server, this.#token(options, server, tls), tls);
+  async #connect(options: ConnectionOptions): Promise<Api> {
+    const { server, token, tls } = await findTarget(options, this.targetSources);
+    this.#api = connect(server, token, tls);
     return this.#api;
   }
 
-  #token({ tokenFile }: ConnectionOptions, server: ServerAddress, { pair }: ClientTls): FoundToken {
-    return findToken({ tokenFile, env: this.env, cwd: this.#cwd, server, certificate: pair });
+  /** What decides where a command goes, and with which token. */
+  get targetSources(): TargetSources {
+    return { env: this.env, cwd: this.#cwd, now: this.now };
   }
 
   report(error: unknown): ErrorReport {

@@ -5,6 +5,9 @@
  */
 import { Command } from 'commander';
 import type { CommandContext } from './command-context.ts';
+import { loginCommand } from './commands/access/login.ts';
+import { logoutCommand } from './commands/access/logout.ts';
+import { whoamiCommand } from './commands/access/whoami.ts';
 import { poolGroup } from './commands/administration/pool-group.ts';
 import { tokenGroup } from './commands/administration/token-group.ts';
 import { auditGroup } from './commands/audit/audit-group.ts';
@@ -69,6 +72,10 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
     .option('--server <host:port>', 'the server (or INGOT_SERVER; default 127.0.0.1:50051)')
     .option('--http-url <url>', 'its HTTP port (or INGOT_HTTP_URL; default http://<host of the server>:8080)')
     .option('--token-file <path>', 'a file that holds the token (or INGOT_TOKEN)')
+    .option(
+      '--profile <name>',
+      'what ingot login stored under this name (or INGOT_PROFILE; default: default)',
+    )
     .option('--ca-file <path>', 'the authorities to trust, for a server with TLS (or INGOT_CA_FILE)')
     .option('--cert-file <path>', 'the certificate of this client (or INGOT_CERT_FILE)')
     .option('--key-file <path>', 'its private key (or INGOT_KEY_FILE)')
@@ -101,6 +108,9 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
   root.addCommand(poolGroup(context));
   root.addCommand(planGroup(context));
   root.addCommand(runGroup(context));
+
+  root.commandsGroup('Access:');
+  for (const command of [loginCommand, logoutCommand, whoamiCommand]) root.addCommand(command(context));
 
   root.commandsGroup('Administration:');
   for (const command of [flagMachine, unflagMachine, clearMachine, tokenGroup, auditGroup])
@@ -192,6 +202,7 @@ export const ENVIRONMENT = {
   INGOT_SERVER: 'the server, host:port (grpcs://host:port for TLS, which INGOT_CA_FILE implies)',
   INGOT_HTTP_URL: 'its HTTP port, for nodes, images and workflows',
   INGOT_TOKEN: 'the token; without it, admin.token in the data directory of a server on this machine',
+  INGOT_PROFILE: 'the profile of ingot login to use (default: default)',
   INGOT_CA_FILE: "the authorities to trust instead of the system's, for a server with TLS",
   INGOT_CERT_FILE: 'the certificate of this client',
   INGOT_KEY_FILE: 'its private key',

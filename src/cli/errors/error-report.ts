@@ -6,6 +6,7 @@ import { CallError } from '../connection/call-error.ts';
 import type { OperationSource } from '../operations/operation-source.ts';
 import { plainText } from '../output/plain-text.ts';
 import { EXIT_OF_STATUS, type Exit } from './exit-code.ts';
+import { SignInFailed } from './sign-in-failed.ts';
 import { Declined, UsageError } from './usage-error.ts';
 
 export interface ReportContext {
@@ -78,7 +79,12 @@ export function reportOf(error: unknown, context: ReportContext): ErrorReport {
     return { exit: 'usage', message: plainText(error.message), details, fixes: [] };
   }
   const message = plainText(error instanceof Error ? error.message : String(error));
-  return { exit: error instanceof Declined ? 'canceled' : 'failed', message, details: [], fixes: [] };
+  return { exit: exitOf(error), message, details: [], fixes: [] };
+}
+
+function exitOf(error: unknown): Exit {
+  if (error instanceof SignInFailed) return 'notAllowed';
+  return error instanceof Declined ? 'canceled' : 'failed';
 }
 
 /** The fields that the server rejects, unless its message names them already. */

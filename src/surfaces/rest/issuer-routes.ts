@@ -1,6 +1,7 @@
 /** Signing in to the console at an issuer. The browser comes back with a code, and leaves with a session. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../../domain/error/fault.ts';
+import { IssuerUnreachable } from '../../issuers/issuer-fetch.ts';
 import { credentialsOfRequest } from '../access/credentials.ts';
 import {
   attemptText,
@@ -9,7 +10,6 @@ import {
   type SignInAttempt,
   SignInRefused,
 } from '../access/oidc/code-flow.ts';
-import { IssuerUnreachable } from '../access/oidc/issuer-fetch.ts';
 import type { Issuers } from '../access/oidc/issuers.ts';
 import { decidingClaims } from '../access/oidc/mapped-identity.ts';
 import { cliClientOf, type IssuerConfiguration, sentToken } from '../access/oidc/oidc-configuration.ts';

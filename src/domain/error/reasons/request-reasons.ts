@@ -89,6 +89,7 @@ export const REQUEST_REASONS = {
     cause: 'the authorization header has no bearer token, or one that is unknown, revoked or expired',
     fix: 'send a valid token; an admin creates one with `ingot token create`',
     commands: [
+      '{ingot} login',
       'set INGOT_TOKEN or --token-file, or run this where the server keeps its data (token from: {token_origin})',
     ],
   },

@@ -4,15 +4,12 @@
  */
 import {
   AuthorizationResponseError,
-  allowInsecureRequests,
   authorizationCodeGrant,
   buildAuthorizationUrl,
   ClientSecretBasic,
   ClientSecretPost,
   type Configuration,
   calculatePKCECodeChallenge,
-  customFetch,
-  discovery,
   fetchUserInfo,
   None,
   randomNonce,
@@ -21,11 +18,11 @@ import {
 } from 'openid-client';
 import { z } from 'zod';
 import { readReferredFile } from '../../../connections/credential-reference.ts';
+import { discoverIssuer } from '../../../issuers/discover-issuer.ts';
 import type { IdentityClaims } from '../../../store/sessions.ts';
-import { issuerFetch } from './issuer-fetch.ts';
 import type { Issuers } from './issuers.ts';
 import { lacksDecidingClaim } from './mapped-identity.ts';
-import type { IssuerConfiguration } from './oidc-configuration.ts';
+import { fetchFor, type IssuerConfiguration } from './oidc-configuration.ts';
 
 const short = z.string().min(1).max(200);
 const attemptSchema = z.strictObject({
@@ -119,18 +116,10 @@ export class CodeFlow {
   }
 }
 
-function discover(issuer: IssuerConfiguration): Promise<Configuration> {
-  const send = issuerFetch(issuer.ca_file);
-  return discovery(new URL(issuer.issuer), issuer.client_id, undefined, clientAuthentication(issuer), {
-    execute: issuer.issuer.startsWith('http:') ? [allowInsecureRequests] : [],
-    [customFetch]: (url, { method, headers, body, signal }) =>
-      send(url, {
-        method,
-        headers,
-        body: body === null || body === undefined ? null : String(body),
-        ...(signal ? { signal } : {}),
-      }),
-  });
+function discover(configuration: IssuerConfiguration): Promise<Configuration> {
+  const { issuer, client_id: clientId } = configuration;
+  const authentication = clientAuthentication(configuration);
+  return discoverIssuer({ issuer, clientId, authentication, fetch: fetchFor(configuration) });
 }
 
 function clientAuthentication({ client_secret_file: file, client_auth: way }: IssuerConfiguration) {

@@ -13,7 +13,7 @@ import {
 import { z } from 'zod';
 import { Fault } from '../../../domain/error/fault.ts';
 import { KeyedRate } from '../../../domain/limit/keyed-rate.ts';
-import type { IssuerFetch } from './issuer-fetch.ts';
+import type { IssuerFetch } from '../../../issuers/issuer-fetch.ts';
 
 export interface IssuerKeysOptions {
   readonly name: string;

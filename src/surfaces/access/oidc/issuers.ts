@@ -3,10 +3,9 @@ import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import type { RoleTable } from '../../../domain/access/caller.ts';
 import type { IdentityClaims } from '../../../store/sessions.ts';
 import { unauthenticated } from '../authenticator.ts';
-import { issuerFetch } from './issuer-fetch.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import { type MappedIdentity, mappedIdentity } from './mapped-identity.ts';
-import { audiencesOf, type IssuerConfiguration } from './oidc-configuration.ts';
+import { audiencesOf, fetchFor, type IssuerConfiguration } from './oidc-configuration.ts';
 
 /** Asymmetric ones only: with a shared secret, everyone who can check a token can make one. */
 const ALGORITHMS = [
@@ -45,8 +44,8 @@ export class Issuers {
     this.#roles = roles;
     this.#now = now;
     this.#issuers = issuers.map((configuration) => {
-      const { name, issuer, ca_file: caFile } = configuration;
-      const fetch = issuerFetch(caFile);
+      const { name, issuer } = configuration;
+      const fetch = fetchFor(configuration);
       const report = (problem: unknown) => onProblem(name, problem);
       return { configuration, keys: new IssuerKeys({ name, issuer, fetch, now, onProblem: report }) };
     });

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { filePath, readReferredFile, tryCredential } from '../../../connections/credential-reference.ts';
 import type { RoleTable } from '../../../domain/access/caller.ts';
+import { type IssuerFetch, isLoopbackUrl, issuerFetch } from '../../../issuers/issuer-fetch.ts';
 import { grantFields, roleProblem } from '../access-configuration.ts';
 
 const issuerName = z
@@ -13,12 +14,11 @@ const issuerUrl = z
   .string()
   .max(500)
   .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), 'must be an https URL')
-  .refine((text) => text.startsWith('https:') || isLoopback(text), 'must be https, unless it is on loopback')
+  .refine(
+    (text) => text.startsWith('https:') || isLoopbackUrl(text),
+    'must be https, unless it is on loopback',
+  )
   .refine((text) => !/[?#]/.test(text), 'must have no query and no fragment');
-
-function isLoopback(text: string): boolean {
-  return URL.canParse(text) && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(text).hostname);
-}
 
 const text = z.string().min(1).max(300);
 
@@ -115,4 +115,9 @@ export function sentToken(given: IssuerConfiguration): {
   const audiences = audiencesOf(given);
   if (audiences.includes(cliClientOf(given))) return { token: 'id_token', resource: '' };
   return { token: 'access_token', resource: audiences[0] ?? '' };
+}
+
+/** The file of authorities is read for each request. */
+export function fetchFor({ ca_file: file }: IssuerConfiguration): IssuerFetch {
+  return issuerFetch(() => (file === undefined ? undefined : readReferredFile(file)));
 }

@@ -1,6 +1,6 @@
 /** baremetal.fleet.v1.FleetService: the fleet as a whole: counts, ids in order, events. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Caller } from '../../../domain/access/caller.ts';
 import type { Vitals } from '../../../domain/agent/agent.ts';
 import { invalidField } from '../../../domain/error/fault.ts';
@@ -53,6 +53,7 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
           scope: caller.scope?.text ?? '',
           via: caller.via,
           methods: callableMethods(caller, services()),
+          ...(caller.expiresAt !== null && { expiresAt: timestampFromMs(caller.expiresAt) }),
         };
       },
 

@@ -1,7 +1,6 @@
 /** Requests to an issuer: with its own authorities, bounded in time and size, and never to where a redirect points. */
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { readReferredFile } from '../../../connections/credential-reference.ts';
 
 export interface IssuerRequest {
   readonly method?: string;
@@ -18,8 +17,8 @@ export class IssuerUnreachable extends Error {}
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 512 * 1024;
 
-/** The file of authorities is read for each request, so that a new one counts at once. */
-export function issuerFetch(caFile: string | undefined): IssuerFetch {
+/** `readCa` is asked for each request, so that new authorities count at once; without any, those that Node trusts count. */
+export function issuerFetch(readCa: () => string | string[] | undefined): IssuerFetch {
   return (url, given) => {
     const isSecure = url.startsWith('https:');
     const limit = AbortSignal.timeout(TIMEOUT_MS);
@@ -29,7 +28,7 @@ export function issuerFetch(caFile: string | undefined): IssuerFetch {
       signal: given.signal ? AbortSignal.any([given.signal, limit]) : limit,
       // A kept connection of an issuer that restarts would fail the next request.
       agent: false as const,
-      ...(isSecure && caFile !== undefined ? { ca: readReferredFile(caFile) } : {}),
+      ...(isSecure ? { ca: readCa() } : {}),
     };
     return new Promise((resolve, reject) => {
       const fail = (cause: Error) => reject(new IssuerUnreachable(`${url}: ${cause.message}`, { cause }));
@@ -49,6 +48,11 @@ export function issuerFetch(caFile: string | undefined): IssuerFetch {
       sent.end(given.body ?? undefined);
     });
   };
+}
+
+/** Only there may an issuer be without TLS. */
+export function isLoopbackUrl(text: string): boolean {
+  return URL.canParse(text) && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(text).hostname);
 }
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
