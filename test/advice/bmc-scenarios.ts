@@ -54,13 +54,16 @@ export async function openBmcScenarioSite(): Promise<BmcScenarioSite> {
   };
   const bmc = { ...bmcFields(first), power_off_seconds: 1 };
   const vault = await VaultSimulator.start();
+  const folder = mkdtempSync(join(tmpdir(), 'ingot-secret-id-'));
+  const secretIdFile = join(folder, 'secret-id');
+  writeFileSync(secretIdFile, vault.secretId);
   const { password_file: _unused, ...loginless } = bmc as typeof bmc & { password_file?: unknown };
   const credentials = credentialsConfiguration.parse({
     vault: {
       kind: 'vault',
       address: vault.url,
       path: '{machine_id}',
-      auth: { method: 'approle', role_id: vault.roleId, secret_id_file: secretIdFile(vault) },
+      auth: { method: 'approle', role_id: vault.roleId, secret_id_file: secretIdFile },
     },
   });
   const providers = {
@@ -98,15 +101,10 @@ export async function openBmcScenarioSite(): Promise<BmcScenarioSite> {
     stop: async () => {
       await server.stop();
       ipmitool.stop();
+      rmSync(folder, { recursive: true });
       for (const part of parts) await part.stop();
     },
   };
-}
-
-function secretIdFile(vault: VaultSimulator): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'ingot-secret-id-')), 'secret-id');
-  writeFileSync(file, vault.secretId);
-  return file;
 }
 
 function addImage(server: TestServer, name: string) {

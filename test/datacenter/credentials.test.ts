@@ -5,6 +5,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { credentialsConfiguration } from '../../src/connections/credential-source.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
@@ -123,7 +124,7 @@ describe.skipIf(programs.isMissing)(programs.title('the login of a BMC'), () => 
       const refused = await ended(server, await runOf(server, machineId, FROM_DISK));
       expect(refused.error?.code, refused.error?.message).toBe('AUTHENTICATION_FAILED');
       // What is known of a secret may be shared for a second.
-      if (kind === 'vault') await new Promise((resolve) => setTimeout(resolve, 1_100));
+      if (kind === 'vault') await sleep(1_100);
       SOURCES[kind].put(machineId, bmc.password);
       await server.admin.clearNeedsIntervention({ machineId, reason: 'rotated' });
       const done = await ended(server, await runOf(server, machineId, FROM_DISK));
