@@ -8,24 +8,7 @@ import {
   checkRequestId,
   checkText,
 } from './machine-input.ts';
-import { faultOf, refused } from './refused.fixture.ts';
-
-const NUL = '\0';
-const LONE_SURROGATE = '\ud800';
-const LINE_SEPARATOR = '\u2028';
-const UNPRINTABLE = [
-  '\n',
-  '\r',
-  '\t',
-  NUL,
-  '\x1b',
-  '\x7f',
-  '\x85',
-  LINE_SEPARATOR,
-  '\u2029',
-  LONE_SURROGATE,
-  '\udc00',
-];
+import { faultOf, refused, UNPRINTABLE } from './refused.fixture.ts';
 
 const codeUnit = fc.oneof(
   { weight: 3, arbitrary: fc.integer({ min: 0x20, max: 0x7e }) },

@@ -1,6 +1,23 @@
 import { expect } from 'vitest';
 import { Fault } from '../error/fault.ts';
 
+export const NUL = '\0';
+export const LONE_SURROGATE = '\ud800';
+const LINE_SEPARATOR = '\u2028';
+export const UNPRINTABLE = [
+  '\n',
+  '\r',
+  '\t',
+  NUL,
+  '\x1b',
+  '\x7f',
+  '\x85',
+  LINE_SEPARATOR,
+  '\u2029',
+  LONE_SURROGATE,
+  '\udc00',
+];
+
 export function faultOf(check: () => unknown): Fault {
   try {
     check();

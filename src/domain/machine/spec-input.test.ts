@@ -1,26 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { MachineSpec } from './machine.ts';
 import { EMPTY_SPEC } from './machine-spec.ts';
-import { refused } from './refused.fixture.ts';
+import { LONE_SURROGATE, NUL, refused, UNPRINTABLE } from './refused.fixture.ts';
 import { checkSpec } from './spec-input.ts';
 
 const PROVIDERS = new Set(['fake', 'dc-1']);
-const NUL = '\0';
-const LONE_SURROGATE = '\ud800';
-const LINE_SEPARATOR = '\u2028';
-const UNPRINTABLE = [
-  '\n',
-  '\r',
-  '\t',
-  NUL,
-  '\x1b',
-  '\x7f',
-  '\x85',
-  LINE_SEPARATOR,
-  '\u2029',
-  LONE_SURROGATE,
-  '\udc00',
-];
 
 const spec = (fields: Partial<MachineSpec>): MachineSpec => ({ ...EMPTY_SPEC, provider: 'fake', ...fields });
 const checked = (fields: Partial<MachineSpec>) =>
