@@ -8,6 +8,8 @@ import { API_HEADERS, addApiHeaders } from './api-headers.ts';
 import { badBodyText, unreadableHost, unreadableUrl } from './bad-body.ts';
 import { readJsonBodies } from './json-body.ts';
 import { DEFAULT_BODY_BYTES, LARGEST_BODY_BYTES } from './limits/message-limits.ts';
+import { guardSessions, type SessionLimits } from './limits/session-guard.ts';
+import { closeStalledSockets } from './limits/stalled-sockets.ts';
 import { askForBody, dropUnreadBodies } from './limits/unread-body.ts';
 import type { Readiness } from './readiness.ts';
 import { HEALTH_ROUTES } from './rest/api/health-api.ts';
@@ -35,6 +37,7 @@ export interface HttpOptions {
   readonly routes: ReadonlyArray<(app: FastifyInstance) => Promise<void>>;
   readonly readiness: Readiness;
   readonly limits?: SlowLimits;
+  readonly sessions?: SessionLimits;
 }
 
 /** How long a client may take to send a request; a slower one would only hold a connection. */
@@ -46,6 +49,12 @@ export interface SlowLimits {
 }
 
 const SLOW_LIMITS: SlowLimits = { headersMs: 10_000, requestMs: 30_000, checkMs: 2_000 };
+
+/** The same for another time that a connection may be open without a request. */
+export function slowLimits(headersMs: number): SlowLimits {
+  return { ...SLOW_LIMITS, headersMs, checkMs: Math.min(SLOW_LIMITS.checkMs, headersMs / 4) };
+}
+
 /**
  * A client that finds the backlog full gets no answer and retries after 1, 3, 7… seconds. The system may allow less.
  */
@@ -80,6 +89,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     frameworkErrors: (error, _request, reply) => refuseUnread(reply, error, error.statusCode ?? 400),
     clientErrorHandler: refuseUnparsed,
   });
+  const stopClosing = closeStalledSockets(app.server);
   let open = 0;
   app.server.on('connection', (socket) => {
     open += 1;
@@ -87,6 +97,8 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
       open -= 1;
     });
   });
+  if (tls && options.sessions) guardSessions(app.server, options.sessions);
+  app.addHook('onClose', async () => stopClosing());
   addApiHeaders(app);
   dropUnreadBodies(app);
   app.addHook('onRequest', (request, reply, done) => {

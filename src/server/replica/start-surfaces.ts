@@ -10,7 +10,9 @@ import { BootFetchLog } from '../../store/nodes/boot-fetches.ts';
 import { ImageFiles } from '../../store/nodes/image-files.ts';
 import { CodeFlow } from '../../surfaces/access/oidc/code-flow.ts';
 import { consoleFiles } from '../../surfaces/console-files.ts';
-import { type HttpOptions, startHttpServer } from '../../surfaces/http-server.ts';
+import { type HttpOptions, slowLimits, startHttpServer } from '../../surfaces/http-server.ts';
+import type { SessionLimits } from '../../surfaces/limits/session-guard.ts';
+import { STALLED_MS } from '../../surfaces/limits/stalled-sockets.ts';
 import { type AgentRouteDependencies, agentRoutes } from '../../surfaces/rest/agent-routes.ts';
 import { type IssuerRouteDependencies, issuerRoutes } from '../../surfaces/rest/issuer-routes.ts';
 import { netbootRoutes } from '../../surfaces/rest/netboot-routes.ts';
@@ -60,6 +62,8 @@ export async function startSurfaces(
     services: { feed, logs },
   } = given;
   const services = rpcServices(given.services);
+  const idleMs = options.configuration.limits.idle_connection_seconds * 1000;
+  const sessions = sessionLimits(options, idleMs);
   const around = callDependencies(options, given);
   const routes = restRoutes(options, given, around);
   const http = await startHttpServer({
@@ -69,6 +73,8 @@ export async function startSurfaces(
     dependencies: around,
     routes,
     readiness,
+    limits: slowLimits(idleMs),
+    sessions,
   });
   running.stopWith(() => http.stop(SHUTDOWN_GRACE_MS));
   onHttpPort(http.port);
@@ -78,6 +84,7 @@ export async function startSurfaces(
     services,
     dependencies: around,
     readiness,
+    sessions,
   });
   running.stopWith(async () => {
     grpc.drain();
@@ -87,6 +94,15 @@ export async function startSurfaces(
     await grpc.stop(SHUTDOWN_GRACE_MS);
   });
   return { httpPort: http.port, grpcPort: grpc.port };
+}
+
+function sessionLimits({ log }: ReplicaOptions, firstStreamMs: number): SessionLimits {
+  return {
+    firstStreamMs,
+    stalledMs: STALLED_MS,
+    now: () => performance.now(),
+    onClosed: (why, address) => log.warn({ why, address }, 'a connection was closed'),
+  };
 }
 
 function rpcServices(dependencies: ServerDependencies): Service[] {

@@ -50,8 +50,8 @@ export async function withCheckedBody(
   const framing = framingOf(method, request);
   if (framing === null || request.method !== 'POST') return withMessage(request, framing, new Uint8Array());
   const encoding = request.header.get(framing.encodingHeader) ?? 'identity';
-  // The library refuses it before it reads.
-  if (encoding !== 'identity' && !Object.hasOwn(INFLATE, encoding)) return { ...request, body: once() };
+  if (encoding !== 'identity' && !Object.hasOwn(INFLATE, encoding))
+    throw malformed(method, 'it is compressed in a way that is not known here; use gzip or br');
   const limit = maxBytesOf(method);
   const body = await readUpTo(request, limit + (framing.envelope ? ENVELOPE_BYTES : 0), limit);
   const message = await messageOf(
@@ -93,8 +93,8 @@ function enveloped(message: Uint8Array): Uint8Array {
   return Buffer.concat([head, message]);
 }
 
-async function* once(chunk?: Uint8Array): AsyncGenerator<Uint8Array> {
-  if (chunk && chunk.length > 0) yield chunk;
+async function* once(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (chunk.length > 0) yield chunk;
 }
 
 async function readUpTo({ body }: UniversalServerRequest, maxBytes: number, limit: number): Promise<Buffer> {

@@ -26,7 +26,9 @@ export function inOurWords(
     const response = await handler(await prepare(request));
     const message = response.header?.get('grpc-message');
     if (message && !response.header?.has('grpc-status-details-bin')) {
-      response.header?.set('grpc-message', encodeURIComponent(textFor(method, decodeURIComponent(message))));
+      const text = textFor(method, decodeURIComponent(message));
+      response.header?.set('grpc-message', encodeURIComponent(text));
+      if (text.startsWith(NOT_VALID)) response.header?.set('grpc-status', MALFORMED_STATUS);
     }
     return withBody(response, method);
   };
@@ -89,6 +91,7 @@ interface WireError {
 
 /** A message that cannot be decoded is the client's error, whatever code the library gives it. */
 const MALFORMED = 'invalid_argument';
+const MALFORMED_STATUS = '3';
 
 function translated(error: WireError, method: DescMethod): WireError {
   if (error.details) return error;
@@ -108,10 +111,15 @@ function lastEnvelope(chunk: Uint8Array, method: DescMethod): Uint8Array {
       : chunk;
   }
   if (!/^grpc-status-details-bin:/im.test(content)) {
-    const text = content.replace(/^(grpc-message: ?)(.*?)(\r?)$/im, (_line, name, words, end) => {
-      return `${name}${encodeURIComponent(textFor(method, decodeURIComponent(words)))}${end}`;
-    });
-    return envelope(flags, text);
+    const words = /^grpc-message: ?(.*?)\r?$/im.exec(content)?.[1];
+    if (words === undefined) return chunk;
+    const message = textFor(method, decodeURIComponent(words));
+    const text = content.replace(words, encodeURIComponent(message));
+    const isMalformed = message.startsWith(NOT_VALID);
+    return envelope(
+      flags,
+      isMalformed ? text.replace(/^(grpc-status: ?)\d+/im, `$1${MALFORMED_STATUS}`) : text,
+    );
   }
   return chunk;
 }
@@ -141,7 +149,6 @@ function textFor(method: DescMethod, words: string): string {
   if (/timed out|deadline|aborted|canceled|internal error/i.test(words)) return words;
   if (/exceeds? configured|readMaxBytes|larger than|too large/i.test(words))
     return 'the request is too large';
-  if (/compression|encoding/i.test(words)) return 'the request has an encoding that is not supported';
   const whole = `${NOT_VALID} ${method.input.typeName}`;
   for (const [place, text] of PLACES) {
     const found = place.exec(words);

@@ -1,4 +1,5 @@
 /** The gRPC mount: grpc-js on the wire, protobuf-es for the messages, health and reflection beside our services. */
+import type { Http2Server } from 'node:http2';
 import {
   create,
   type DescMessage,
@@ -10,9 +11,11 @@ import * as grpc from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { Fault } from '../../domain/error/fault.ts';
 import { decodeMessage, LARGEST_BODY_BYTES } from '../limits/message-limits.ts';
+import { guardSessions, type SessionLimits } from '../limits/session-guard.ts';
 import type { Readiness } from '../readiness.ts';
 import { grpcCredentials } from '../tls/grpc-credentials.ts';
 import type { TlsSource } from '../tls/tls-source.ts';
+import { encodeInSlices } from './encode-in-slices.ts';
 import { GrpcAdmission, statusFor } from './grpc-admission.ts';
 import { addReflection } from './reflection.ts';
 import {
@@ -52,6 +55,7 @@ export interface GrpcOptions {
   readonly dependencies: CallDependencies;
   /** Health checks answer NOT_SERVING while it has a cause. */
   readonly readiness: Readiness;
+  readonly sessions: SessionLimits;
 }
 
 export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer> {
@@ -88,6 +92,7 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
       error ? reject(error) : resolve(bound),
     );
   });
+  for (const listening of http2ServersOf(server)) guardSessions(listening, options.sessions);
   return {
     port,
     drain: () => {
@@ -105,6 +110,13 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
         });
       }),
   };
+}
+
+/** grpc-js opens its own ports, and has no way in its API to see their connections. */
+function http2ServersOf(server: grpc.Server): Http2Server[] {
+  const servers: unknown = Reflect.get(server, 'http2Servers');
+  if (!(servers instanceof Map) || servers.size === 0) throw new Error('grpc-js has no list of its ports');
+  return [...servers.keys()];
 }
 
 const passBytes = (bytes: Buffer): Buffer => bytes;
@@ -141,10 +153,12 @@ function unary(
   dependencies: CallDependencies,
 ): grpc.handleUnaryCall<Buffer, Buffer> {
   return (call, callback) => {
-    callUnary(incoming(method, admission, call), dependencies).then(
-      (response) => callback(null, encode(method, response)),
-      (error: unknown) => callback(serviceError(error)),
-    );
+    callUnary(incoming(method, admission, call), dependencies)
+      .then((answer) => encodeInSlices(method.output, answer))
+      .then(
+        (bytes) => callback(null, bytes),
+        (error: unknown) => callback(serviceError(error)),
+      );
   };
 }
 
