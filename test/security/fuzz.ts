@@ -86,7 +86,7 @@ const ROUTES: readonly RestRoute[] = Object.values(REST_API).flatMap(({ routes }
   Object.values<RestRoute>(routes),
 );
 const ANSWER_MS = 20_000;
-/** A stream that has begun is left after this time. */
+/** A stream that has started is left after this time. */
 const STREAM_MS = 30;
 const CALLS_PER_CONNECTION = 300;
 

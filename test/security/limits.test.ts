@@ -138,7 +138,7 @@ describe('a body that would take too long', () => {
       authorization: `Bearer ${server.adminToken}`,
       'content-encoding': 'gzip',
     });
-    expect(await answer.json()).toMatchObject({ code: 'resource_exhausted' });
+    expect([answer.status, await answer.json()]).toMatchObject([413, { code: 'resource_exhausted' }]);
   });
 
   it('is refused on REST: many values, and more bytes than the route takes', async () => {

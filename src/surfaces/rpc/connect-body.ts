@@ -12,7 +12,7 @@ import { parseContentType as parseWebType } from '@connectrpc/connect/protocol-g
 import { Fault } from '../../domain/error/fault.ts';
 import { checkBinary, checkJson, maxBytesOf, requestTooLarge } from '../limits/message-limits.ts';
 
-interface Framing {
+export interface Framing {
   readonly binary: boolean;
   /** Null: the body is the message; otherwise it is in an envelope. */
   readonly envelope: 'connect' | 'web' | null;
@@ -42,13 +42,23 @@ function framingOf(method: DescMethod, request: UniversalServerRequest): Framing
   return { binary: web.binary, envelope: 'web', encodingHeader: 'grpc-encoding' };
 }
 
-/** The request with its message read and checked. */
+/** A request whose message was read and checked. */
+export interface CheckedRequest {
+  readonly request: UniversalServerRequest;
+  /** Null: not of a type that the method takes. */
+  readonly framing: Framing | null;
+  readonly message: Uint8Array;
+}
+
 export async function withCheckedBody(
   method: DescMethod,
   request: UniversalServerRequest,
-): Promise<UniversalServerRequest> {
+): Promise<CheckedRequest> {
   const framing = framingOf(method, request);
-  if (framing === null || request.method !== 'POST') return withMessage(request, framing, new Uint8Array());
+  if (framing === null || request.method !== 'POST') {
+    const message = new Uint8Array();
+    return { request: withMessage(request, framing, message), framing: null, message };
+  }
   const encoding = request.header.get(framing.encodingHeader) ?? 'identity';
   if (encoding !== 'identity' && !Object.hasOwn(INFLATE, encoding))
     throw malformed(method, 'it is compressed in a way that is not known here; use gzip or br');
@@ -66,7 +76,7 @@ export async function withCheckedBody(
     if (!isUtf8(message)) throw malformed(method, 'it is not UTF-8');
     checkJson(method.input, message);
   }
-  return withMessage(request, framing, message);
+  return { request: withMessage(request, framing, message), framing, message };
 }
 
 /** The same request with a message that every method takes, for a refusal that does not depend on the message. */

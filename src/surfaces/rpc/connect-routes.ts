@@ -15,12 +15,13 @@ import {
   createContextValues,
   type HandlerContext,
 } from '@connectrpc/connect';
-import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
+import type { UniversalServerRequest, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import type { FastifyRequest } from 'fastify';
 import { type Credentials, credentialsOfRequest } from '../access/credentials.ts';
 import { retryHeaders, statusOf, WIRE } from '../fault-wire.ts';
 import { askForBody } from '../limits/unread-body.ts';
 import { withCheckedBody, withEmptyBody } from './connect-body.ts';
+import { answerList } from './connect-list.ts';
 import { inOurWords } from './decode-failure.ts';
 import {
   type AdmittedCall,
@@ -81,7 +82,7 @@ async function admitted(
   method: DescMethod,
   request: UniversalServerRequest,
   dependencies: CallDependencies,
-): Promise<UniversalServerRequest> {
+): Promise<UniversalServerRequest | UniversalServerResponse> {
   const contextValues = request.contextValues ?? createContextValues();
   const credentials = contextValues.get(CREDENTIALS);
   if (credentials === null) throw new Error('a Connect call came without its credentials');
@@ -95,10 +96,12 @@ async function admitted(
   try {
     contextValues.get(ASK_FOR_BODY)();
     const checked = await withCheckedBody(method, request);
+    const answered = await answerList(method, checked, call, dependencies);
     contextValues.set(ADMISSION, call);
-    return checked;
+    return answered ?? checked.request;
   } catch (error) {
-    contextValues.set(ADMISSION, failedCall(call, dependencies, error));
+    const refused = error instanceof CallFailed ? error : failedCall(call, dependencies, error);
+    contextValues.set(ADMISSION, refused);
     return withEmptyBody(method, request);
   }
 }

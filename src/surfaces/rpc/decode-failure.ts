@@ -14,16 +14,18 @@ const END_STREAM = 0b10;
 const WEB_TRAILERS = 0b1000_0000;
 const ENVELOPE_BYTES = 5;
 
-/** `prepare` checks the request before the library reads it. */
+/** `prepare` checks the request before the library reads it, or answers it. */
 export function inOurWords(
   handler: UniversalHandler,
-  prepare: (request: UniversalServerRequest) => Promise<UniversalServerRequest>,
+  prepare: (request: UniversalServerRequest) => Promise<UniversalServerRequest | UniversalServerResponse>,
 ): UniversalHandler {
   const { method } = handler;
   const handle: (...call: Parameters<UniversalHandler>) => Promise<UniversalServerResponse> = async (
     request,
   ) => {
-    const response = await handler(await prepare(request));
+    const prepared = await prepare(request);
+    if ('status' in prepared) return prepared;
+    const response = await handler(prepared);
     const message = response.header?.get('grpc-message');
     if (message && !response.header?.has('grpc-status-details-bin')) {
       const text = textFor(method, decodeURIComponent(message));
@@ -56,7 +58,7 @@ async function withBody(
     header.delete('content-length');
     return {
       ...response,
-      status: error.code === MALFORMED ? 400 : status,
+      status: error.code === MALFORMED ? 400 : error.message?.startsWith(TOO_LARGE) ? 413 : status,
       body: once(Buffer.from(JSON.stringify(error))),
     };
   }
@@ -133,6 +135,7 @@ function envelope(flags: number, content: string): Uint8Array {
 }
 
 const NOT_VALID = 'the request is not a valid';
+const TOO_LARGE = 'the request is too large';
 
 /** Patterns in the texts of the decoder, and what each says about the field. */
 const PLACES = [
@@ -147,8 +150,7 @@ const PLACES = [
 
 function textFor(method: DescMethod, words: string): string {
   if (/timed out|deadline|aborted|canceled|internal error/i.test(words)) return words;
-  if (/exceeds? configured|readMaxBytes|larger than|too large/i.test(words))
-    return 'the request is too large';
+  if (/exceeds? configured|readMaxBytes|larger than|too large/i.test(words)) return TOO_LARGE;
   const whole = `${NOT_VALID} ${method.input.typeName}`;
   for (const [place, text] of PLACES) {
     const found = place.exec(words);

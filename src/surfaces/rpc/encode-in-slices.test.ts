@@ -1,7 +1,7 @@
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { create, fromBinary, toBinary, toJson } from '@bufbuild/protobuf';
 import { expect, it } from 'vitest';
 import { ListMachinesResponseSchema } from '../../gen/baremetal/v2/machine_service_pb.ts';
-import { encodeInSlices } from './encode-in-slices.ts';
+import { encodeInSlices, jsonInSlices } from './encode-in-slices.ts';
 
 const answerOf = (count: number) => ({
   machines: Array.from({ length: count }, (_, n) => ({ machineId: `m-${n}`, labels: { rack: `r${n % 7}` } })),
@@ -13,6 +13,14 @@ it.each([0, 1, 50, 51, 1_000])('encodes %d machines as one message does', async 
   const sliced = await encodeInSlices(ListMachinesResponseSchema, answerOf(count));
   expect(fromBinary(ListMachinesResponseSchema, sliced)).toEqual(
     fromBinary(ListMachinesResponseSchema, toBinary(ListMachinesResponseSchema, whole)),
+  );
+});
+
+it.each([0, 1, 50, 51, 1_000])('encodes %d machines as JSON as one message does', async (count) => {
+  const whole = create(ListMachinesResponseSchema, answerOf(count));
+  const sliced = await jsonInSlices(ListMachinesResponseSchema, answerOf(count));
+  expect(JSON.parse(sliced.toString())).toEqual(
+    toJson(ListMachinesResponseSchema, whole, { alwaysEmitImplicit: true }),
   );
 });
 
