@@ -6,6 +6,8 @@ import { Database } from '../store/database/database.ts';
 import { type SupervisedPostgres, startSupervisedPostgres } from '../store/embedded/supervised-postgres.ts';
 import { type MigrationWait, migrate } from '../store/schema/migrate.ts';
 import { ensureAdminToken } from './admin-token.ts';
+import { auditKeyFile, openAuditKey } from './audit/audit-key-file.ts';
+import { recordSettings } from './audit/record-settings.ts';
 import type { ReplicaOptions } from './replica/replica-options.ts';
 import type { OnWaiting } from './serve-replica.ts';
 import { type PlanFile, storePlanFiles } from './settings/plan-files.ts';
@@ -68,6 +70,7 @@ export async function prepareDatabase(
   preparation: Preparation,
 ): Promise<string> {
   await migrateDatabase(options, preparation);
+  await recordSettings(database, options, openAuditKey(auditKeyFile(options)));
   await ensurePools(database, options.configuration.pools);
   await storePlanFiles(database, options.planFiles ?? []);
   const { file } = await ensureAdminToken(database, options.settings.dataDir);

@@ -1,4 +1,6 @@
 /** The HTTP port: health, readiness, the REST routes and the Connect mount. Everything else answers problem+json. */
+
+import { randomUUID } from 'node:crypto';
 import { type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -76,6 +78,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   const { tls } = options;
   const app = fastify<Server>({
     logger: false,
+    genReqId: randomRequestId,
     bodyLimit: DEFAULT_BODY_BYTES,
     requestTimeout: limits.requestMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -165,6 +168,11 @@ async function connectMount(scope: FastifyInstance<Server>, options: HttpOptions
     jsonOptions: { alwaysEmitImplicit: true },
     grpc: false,
   });
+}
+
+/** Events name the request, so its id is one of its own, whichever process served it. */
+function randomRequestId(): string {
+  return randomUUID();
 }
 
 function closeAfterAnswer({ raw }: FastifyRequest, reply: FastifyReply): void {

@@ -8,12 +8,14 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTrue } from '../../domain/condition/condition.ts';
+import type { NewEvent } from '../../domain/event.ts';
 import { type InstallerArch, installerArchOf, SERIAL_CONSOLES } from '../../domain/install/architecture.ts';
 import { admitBoot, type BootClaim, type EarlierBoot } from '../../domain/install/boot-admission.ts';
 import type { WantedDisk } from '../../domain/install/install-evidence.ts';
 import type { InstallProfile } from '../../domain/install/install-profile.ts';
 import { type BootPurpose, MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
 import type { Session } from '../../store/database/database.ts';
+import { changeEvent } from '../../store/events/record-change.ts';
 import {
   countBootsIssued,
   findLatestBoot,
@@ -55,6 +57,8 @@ export interface BootDependencies extends ReportDependencies {
 }
 
 export interface BootRequest extends BootClaim {
+  /** Of the request for the script. */
+  readonly requestId: string;
   readonly mac: string;
   /** How the machine reaches this server. */
   readonly baseUrl: string;
@@ -116,7 +120,7 @@ export async function bootScript(dependencies: BootDependencies, request: BootRe
     }
     const issued = await issueBoot(dependencies, session, node, plan, request);
     ({ answer, installer } = issued);
-    return { ...seen, node: issued.node, events: [], wakes: node.order.operationId };
+    return { ...seen, ...issued.change, wakes: node.order.operationId };
   });
   if (answer === null) throw new Error('a boot was answered with nothing');
   // Files are hashed when the transaction is over: that may take a while.
@@ -139,6 +143,12 @@ async function withInstaller(
   return { ...answer, script: installerScript(installer, files) };
 }
 
+interface IssuedBoot {
+  readonly change: Pick<NodeChange, 'node' | 'events'>;
+  readonly answer: BootAnswer;
+  readonly installer: InstallerBoot;
+}
+
 /** The script that boots the installer, with a token for this boot alone. */
 async function issueBoot(
   dependencies: BootDependencies,
@@ -146,7 +156,7 @@ async function issueBoot(
   node: Node,
   plan: BootPlan,
   request: BootRequest,
-): Promise<{ readonly node: Node; readonly answer: BootAnswer; readonly installer: InstallerBoot }> {
+): Promise<IssuedBoot> {
   const { machineId } = node;
   const [token, traceId, bootNo] = [newBootToken(), newTraceId(), node.bootsIssued + 1];
   await insertBootToken(session, {
@@ -175,10 +185,28 @@ async function issueBoot(
   };
   const served = plan.purpose === 'erase' ? 'eraser' : 'installer';
   return {
-    node: { ...node, bootsIssued: bootNo },
+    change: { node: { ...node, bootsIssued: bootNo }, events: [issuedEvent(node, plan, request, bootNo)] },
     answer: { script: '', served, reason: '', machineId, bootNo },
     installer,
   };
+}
+
+/** A boot token opens an image and a seed, which may hold secrets: who got one is on record. */
+function issuedEvent(
+  { machineId, order }: Node,
+  { purpose, image }: BootPlan,
+  { mac, address, requestId }: BootRequest,
+  bootNo: number,
+): NewEvent {
+  return changeEvent({
+    kind: 'node',
+    subject: machineId,
+    to: 'boot_token_issued',
+    actor: { kind: 'node_report', id: mac, origin: { address, requestId, via: '' } },
+    metadata: { boot_no: bootNo, purpose, image: image?.name ?? '' },
+    machineId,
+    operationId: order.operationId,
+  });
 }
 
 /** Only a raw image is on the disk what it is as a file; a qcow2 file says how large its disk is. */

@@ -1,6 +1,6 @@
 /** What nodes report: facts, from anyone who knows a MAC address, and installations, from the boot that has the token. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Actor } from '../../domain/actor.ts';
+import type { Actor, Origin } from '../../domain/actor.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import { bootConflict } from '../../domain/install/boot-conflict.ts';
@@ -203,7 +203,7 @@ async function inventoryEvents(
 
 function reportCause(dependencies: NodeDependencies, node: Node): NodeCause {
   return {
-    actor: nodeActor(node.macAddress),
+    actor: nodeActor(node.macAddress, dependencies.origin),
     owner: 'node_report',
     comment: '',
     metadata: {},
@@ -257,8 +257,8 @@ function notWanted(why: string): Fault {
   });
 }
 
-function nodeActor(id: string): Actor {
-  return { kind: 'node_report', id };
+function nodeActor(id: string, origin?: Origin): Actor {
+  return { kind: 'node_report', id, ...(origin && { origin }) };
 }
 
 const REPEAT_AFTER_MS = 60_000;

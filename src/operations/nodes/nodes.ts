@@ -1,6 +1,6 @@
 /** Nodes as admins manage them: register, edit, move through the install lifecycle, retire. */
 import type { Scope } from '../../domain/access/scope.ts';
-import type { Actor } from '../../domain/actor.ts';
+import type { Actor, Origin } from '../../domain/actor.ts';
 import { inAnyCase } from '../../domain/any-case.ts';
 import { isTrue } from '../../domain/condition/condition.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
@@ -58,6 +58,8 @@ export interface NodeDependencies extends InstallPlanDependencies {
   /** How long after an approval, a power cycle or a report a boot is expected. */
   readonly bootWindowSeconds: number;
   readonly now: () => Date;
+  /** The call of a machine that reports; not set where an operator or the server acts. */
+  readonly origin?: Origin;
   readonly logTransition: (entry: Readonly<Record<string, unknown>>) => void;
   /** Whether an installation of the machine needs no admin to verify it. */
   readonly promotesItself: (machine: Machine) => boolean;

@@ -1,8 +1,16 @@
 /** The file with the key that signs the audit chain: created at the first start, readable for its owner only. */
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type AuditKey, auditKeyOf, NotAKey, newKeyPem, publicPem } from '../../audit/audit-key.ts';
+import type { ReplicaOptions } from '../replica/replica-options.ts';
 import { SettingError } from '../settings/settings.ts';
+
+export function auditKeyFile({
+  settings,
+  configuration,
+}: Pick<ReplicaOptions, 'settings' | 'configuration'>): string {
+  return configuration.audit.key_file ?? join(settings.dataDir, 'audit.key');
+}
 
 /** Replicas on other hosts need a copy of the file: the chain has one key at a time. */
 export function openAuditKey(file: string): AuditKey {

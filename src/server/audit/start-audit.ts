@@ -9,7 +9,7 @@ import type { LoopHealth } from '../replica/loop-health.ts';
 import type { ReplicaOptions } from '../replica/replica-options.ts';
 import type { RunningParts } from '../replica/running-parts.ts';
 import { openHeadFile } from './audit-head-file.ts';
-import { openAuditKey } from './audit-key-file.ts';
+import { auditKeyFile, openAuditKey } from './audit-key-file.ts';
 
 export interface Audit {
   readonly sealer: AuditSealer;
@@ -28,7 +28,7 @@ export async function startAudit(
   { settings, configuration, log }: ReplicaOptions,
   { database, loops, running }: AuditDependencies,
 ): Promise<Audit> {
-  const file = configuration.audit.key_file ?? join(settings.dataDir, 'audit.key');
+  const file = auditKeyFile({ settings, configuration });
   const key = openAuditKey(file);
   const head = openHeadFile(join(settings.dataDir, 'audit-head.json'), (problem) =>
     log.error({ problem }, 'the file with the head of the audit chain is not readable; it is written again'),

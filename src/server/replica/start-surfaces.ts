@@ -6,6 +6,7 @@ import { AgentCalls } from '../../operations/agents/agent-calls.ts';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { packageRoot } from '../../package-root.ts';
 import type { PresenceWatch } from '../../reconcilers/presence-watch.ts';
+import { RefusalLog } from '../../store/events/refusal-log.ts';
 import { BootFetchLog } from '../../store/nodes/boot-fetches.ts';
 import { ImageFiles } from '../../store/nodes/image-files.ts';
 import { CodeFlow } from '../../surfaces/access/oidc/code-flow.ts';
@@ -120,10 +121,17 @@ function rpcServices(dependencies: ServerDependencies): Service[] {
 
 function callDependencies(
   { log }: ReplicaOptions,
-  { authenticator, limits, streams }: SurfaceDependencies,
+  { authenticator, limits, streams, services, loops, running }: SurfaceDependencies,
 ): CallDependencies {
+  const refusals = new RefusalLog({
+    database: services.database,
+    watch: loops.withoutReadiness,
+    now: services.now,
+  });
+  running.start(refusals);
   return {
     authenticator,
+    refusals,
     limits,
     streams,
     monotonicNow: () => performance.now(),
@@ -136,16 +144,17 @@ function callDependencies(
 function restRoutes(
   options: ReplicaOptions,
   given: SurfaceDependencies,
-  { logUnexpected }: CallDependencies,
+  { logUnexpected, refusals }: CallDependencies,
 ): HttpOptions['routes'] {
   const {
     settings,
     configuration: { netboot },
   } = options;
   const { authenticator, nodes } = given;
-  const agents = agentRouteDependencies(options, given, logUnexpected);
+  const agents = { ...agentRouteDependencies(options, given, logUnexpected), refusals };
   const rest = {
     authenticator,
+    refusals,
     limits: given.limits,
     logUnexpected,
     nodes,
@@ -175,7 +184,7 @@ function agentRouteDependencies(
   { log, configuration: { tokens } }: ReplicaOptions,
   { services, authenticator, limits, machineTokens, machineCertificates, presence }: SurfaceDependencies,
   logUnexpected: AgentRouteDependencies['logUnexpected'],
-): AgentRouteDependencies {
+): Omit<AgentRouteDependencies, 'refusals'> {
   const { database, keepalives, ttls } = services;
   const calls = new AgentCalls({
     database,

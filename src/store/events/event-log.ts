@@ -120,6 +120,20 @@ export async function listEvents(
   return rows.map(loggedEventOf);
 }
 
+/** The newest event of a kind and subject. */
+export async function lastEventOf(
+  session: Session,
+  kind: EventKind,
+  subject: string,
+): Promise<LoggedEvent | null> {
+  const [row] = await session.run<LoggedEventRow & Record<string, unknown>>(
+    'last-event-of',
+    `SELECT ${COLUMNS} FROM events WHERE kind = $1 AND subject = $2 ORDER BY event_id DESC LIMIT 1`,
+    [kind, subject],
+  );
+  return row ? loggedEventOf(row) : null;
+}
+
 /** The last event in this session's snapshot, which has all events before it too. 0: there is none. */
 export async function lastEventId(session: Session): Promise<number> {
   const [row] = await session.run<{ last: number | null }>(

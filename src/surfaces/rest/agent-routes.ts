@@ -29,6 +29,8 @@ import { AGENT_ERRORS } from './agent-errors.ts';
 import { AGENT_ROUTES } from './api/agent-api.ts';
 import type { RestRoute } from './api/route.ts';
 import { textOf } from './query.ts';
+import { noteReason } from './refused-requests.ts';
+import type { RestDependencies } from './rest-errors.ts';
 import { type Gate, type RouteHandlers, serveRoutes } from './serve-routes.ts';
 
 export interface AgentRouteDependencies {
@@ -38,6 +40,7 @@ export interface AgentRouteDependencies {
   readonly tokens: MachineTokens;
   readonly certificates: MachineCertificates;
   readonly authenticator: Authenticator;
+  readonly refusals: RestDependencies['refusals'];
   readonly limits: RequestLimits;
   readonly ttls: PresenceTtls;
   /** An agent is asked to replace a token that is older; infinity: never. */
@@ -291,6 +294,7 @@ async function keepAlive(
 }
 
 function refuse(reply: FastifyReply, { status, message, errorCode, detail, revoked }: Refusal): FastifyReply {
+  if (errorCode !== null) noteReason(reply.request, errorCode);
   return reply.code(status).send({
     ...(errorCode === null ? {} : { error_code: errorCode }),
     message,

@@ -79,6 +79,7 @@ async function answerScript(dependencies: BootRouteDependencies, call: BootCall)
   }
   const failed = textIn(request, 'failed');
   const { script, ...answer } = await bootScript(dependencies.nodes, {
+    requestId: request.id,
     mac,
     baseUrl,
     address: clientAddress(request),

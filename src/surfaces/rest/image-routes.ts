@@ -21,11 +21,13 @@ import { bootOf } from './boot-caller.ts';
 import { type BootRouteDependencies, fetchOf } from './boot-routes.ts';
 import { textOf } from './query.ts';
 import { callerWith } from './rest-errors.ts';
+import type { SecretReads } from './secret-reads.ts';
 import { sendFile } from './send-file.ts';
 import { type RouteCall, serveRoutes } from './serve-routes.ts';
 
 export interface ImageRouteDependencies extends BootRouteDependencies {
   readonly files: ImageFiles;
+  readonly reads: SecretReads;
 }
 
 export function imageRoutes(app: FastifyInstance, dependencies: ImageRouteDependencies): void {
@@ -90,15 +92,18 @@ async function sendContent(
   dependencies: ImageRouteDependencies,
   { request, reply, params: { name } }: RouteCall<(typeof IMAGE_ROUTES)['getContent']>,
 ) {
-  const { nodes, files, fetches } = dependencies;
+  const { nodes, files, fetches, reads } = dependencies;
   const boot = await bootOf(nodes.database, request);
   const caller = boot?.image === name ? null : await callerWith(dependencies, request, 'viewer');
   const image = await knownImage(dependencies, name, caller?.scope ?? null);
   if (caller !== null) checkMayRead(caller, image);
+  const read = { kind: 'image', subject: name, to: 'fetched' } as const;
   await files.checkUnchanged(image.sha256);
   const file = { root: files.root, path: image.sha256, sha256: image.sha256 };
+  if (caller) await reads.byOperator(caller.actor, read);
   if (boot?.image !== name) return sendFile(request, reply, file);
   const { machineId, bootNo } = boot;
+  await reads.byBoot(request, boot, read);
   const fetch = { ...fetchOf(request), machineId, bootNo, kind: 'image', served: name } as const;
   return sendFile(request, reply, file, (sent) => fetches.record({ ...fetch, ...sent }));
 }

@@ -5,13 +5,15 @@ import { baseUrlOf, bootRoutes } from './boot-routes.ts';
 import { bootUrlRoutes } from './boot-url-routes.ts';
 import { type ImageRouteDependencies, imageRoutes } from './image-routes.ts';
 import { answerFaults } from './rest-errors.ts';
+import { SecretReads } from './secret-reads.ts';
 import { seedRoutes } from './seed-routes.ts';
 import { workflowRoutes } from './workflow-routes.ts';
 
 export async function netbootRoutes(
   app: FastifyInstance,
-  dependencies: ImageRouteDependencies,
+  given: Omit<ImageRouteDependencies, 'reads'>,
 ): Promise<void> {
+  const dependencies = { ...given, reads: new SecretReads(given.nodes.database) };
   answerFaults(app, dependencies);
   bootRoutes(app, dependencies);
   bootFetchRoutes(app, dependencies);

@@ -32,10 +32,13 @@ export async function reportRoutes(app: FastifyInstance, dependencies: NodeRoute
       refuseBrowsers(request);
       checkIdentity(request.body);
       const report = readReport(request.body);
-      const { node, ignored, adjusted } = await reportNode(dependencies.nodes, report, {
-        token: bearerOf(request),
-        address: clientAddress(request),
-      });
+      const sender = { token: bearerOf(request), address: clientAddress(request) };
+      const origin = {
+        address: sender.address,
+        requestId: request.id,
+        via: sender.token === null ? '' : 'boot',
+      };
+      const { node, ignored, adjusted } = await reportNode({ ...dependencies.nodes, origin }, report, sender);
       return {
         success: true,
         data: { id: node.machineId, mac_address: node.macAddress, state: node.state },

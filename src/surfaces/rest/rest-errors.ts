@@ -4,12 +4,15 @@ import type { Caller } from '../../domain/access/caller.ts';
 import type { Role } from '../../domain/actor.ts';
 import type { Fault } from '../../domain/error/fault.ts';
 import type { FaultKind } from '../../domain/error/fault-kind.ts';
+import type { RefusalLog } from '../../store/events/refusal-log.ts';
+import { actingCaller } from '../access/acting-caller.ts';
 import type { Authenticator } from '../access/authenticator.ts';
 import { credentialsOfRequest } from '../access/credentials.ts';
 import { requirePermission } from '../access/require-permission.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, retryHeaders, WIRE } from '../fault-wire.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
+import { noteActor, noteReason } from './refused-requests.ts';
 
 /** A wrong field is 422 here, and 400 means that the state does not allow the request. */
 export const REST_STATUS: Readonly<Record<FaultKind, number>> = {
@@ -22,6 +25,8 @@ export const REST_STATUS: Readonly<Record<FaultKind, number>> = {
 
 export interface RestDependencies {
   readonly authenticator: Authenticator;
+  /** Refused requests become events. */
+  readonly refusals: Pick<RefusalLog, 'record'>;
   readonly limits: RequestLimits | null;
   readonly logUnexpected: (error: unknown, requestId: string, path: string) => void;
 }
@@ -34,6 +39,7 @@ export function answerFaults(app: FastifyInstance, dependencies: RestDependencie
     const fault = faultOf(error, request.id, (cause) =>
       dependencies.logUnexpected(cause, request.id, request.routeOptions.url ?? ''),
     );
+    noteReason(request, fault.reason);
     return reply.code(REST_STATUS[fault.kind]).headers(retryHeaders(fault)).send(faultBody(fault));
   });
 }
@@ -55,7 +61,8 @@ export async function callerWith(
   request: FastifyRequest,
   needed: Role,
 ): Promise<Caller> {
-  const caller = await authenticator.caller(credentialsOfRequest(request));
+  const caller = actingCaller(await authenticator.caller(credentialsOfRequest(request)), request.id);
+  noteActor(request, caller.actor);
   limits?.countCall(caller);
   requirePermission(caller, routeName(request), needed);
   return caller;

@@ -8,10 +8,12 @@ import { findNode } from '../../store/nodes/nodes.ts';
 import { SEED_ROUTES } from './api/netboot-api.ts';
 import { bootOf } from './boot-caller.ts';
 import type { RestDependencies } from './rest-errors.ts';
+import type { SecretReads } from './secret-reads.ts';
 import { serveRoutes } from './serve-routes.ts';
 
 interface SeedRouteDependencies extends RestDependencies {
   readonly nodes: BootDependencies;
+  readonly reads: SecretReads;
   readonly baseUrlOf: (request: FastifyRequest) => string;
 }
 
@@ -32,7 +34,7 @@ export function seedRoutes(app: FastifyInstance, dependencies: SeedRouteDependen
 }
 
 async function seedOf(
-  { nodes, baseUrlOf }: SeedRouteDependencies,
+  { nodes, reads, baseUrlOf }: SeedRouteDependencies,
   request: FastifyRequest,
   file: SeedFile,
 ): Promise<string | null> {
@@ -45,6 +47,8 @@ async function seedOf(
   }
   const profile = await knownProfile(nodes, nodes.database, profileNameOf(node));
   if (!profile || profile.userData === '') return null;
+  const metadata = { file };
+  await reads.byBoot(request, boot, { kind: 'workflow', subject: profile.name, to: 'seed_read', metadata });
   return seedFile(file, {
     userData: profile.userData,
     networkConfig: profile.networkConfig,

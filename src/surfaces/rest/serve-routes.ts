@@ -6,6 +6,7 @@ import { DEFAULT_BODY_BYTES } from '../limits/message-limits.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
 import { asSeenBy } from '../viewer-words.ts';
 import type { RestRoute, RouteTable } from './api/route.ts';
+import { recordRefused } from './refused-requests.ts';
 import { callerWith, type RestDependencies } from './rest-errors.ts';
 
 export interface RouteCall<Route extends RestRoute> {
@@ -27,7 +28,7 @@ export type RouteHandlers<Routes extends RouteTable> = {
  */
 export type Gate = (request: FastifyRequest, reply: FastifyReply) => Promise<'open' | 'answered'>;
 
-export interface ServeDependencies extends Pick<RestDependencies, 'authenticator'> {
+export interface ServeDependencies extends Pick<RestDependencies, 'authenticator' | 'refusals'> {
   /** Null: no limits, for health and readiness. */
   readonly limits: RequestLimits | null;
 }
@@ -55,6 +56,7 @@ export function serveRoutes<Routes extends RouteTable>(
         callers.set(request, await callerWith(dependencies, request, needed));
         return undefined;
       },
+      onResponse: async (request, reply) => recordRefused(dependencies.refusals, request, reply),
       handler: async (request, reply) => {
         const caller = callers.get(request) ?? null;
         const call = { request, reply, params: request.params, query: request.query, caller };

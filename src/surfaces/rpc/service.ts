@@ -15,6 +15,8 @@ import type {
 import type { Caller } from '../../domain/access/caller.ts';
 import type { Role } from '../../domain/actor.ts';
 import { type Fault, invalidField } from '../../domain/error/fault.ts';
+import type { RefusalLog } from '../../store/events/refusal-log.ts';
+import { actingCaller, anonymousActor } from '../access/acting-caller.ts';
 import type { Authenticator } from '../access/authenticator.ts';
 import type { Credentials } from '../access/credentials.ts';
 import { methodName } from '../access/known-methods.ts';
@@ -71,6 +73,8 @@ export interface CallDependencies {
   readonly streams: OpenStreams;
   readonly logUnexpected: (error: unknown, requestId: string, method: string) => void;
   readonly logCall: (entry: CallEntry) => void;
+  /** Refused and failed calls become events. */
+  readonly refusals: Pick<RefusalLog, 'record'>;
   readonly monotonicNow: () => number;
 }
 
@@ -170,7 +174,7 @@ export async function admitCall(
   const call = { service, method, credentials, ...started };
   let caller: Caller | null = null;
   try {
-    caller = await dependencies.authenticator.caller(credentials);
+    caller = actingCaller(await dependencies.authenticator.caller(credentials), call.requestId);
     dependencies.limits.countCall(caller);
     checkRole(caller, call);
     return { ...call, caller };
@@ -200,16 +204,26 @@ interface LoggedCall extends ArrivingCall {
   readonly caller: Caller | null;
   readonly requestId: string;
   readonly startedAt: number;
+  /** Once its message is read. */
+  readonly signal?: AbortSignal;
 }
 
-/** Logs the call with its error. */
+/** Logs the call with its error, and records the refusal. */
 export function failedCall(call: LoggedCall, dependencies: CallDependencies, error: unknown): CallFailed {
   const { requestId } = call;
   const fault = faultOf(error, requestId, (cause) =>
     dependencies.logUnexpected(cause, requestId, nameOf(call)),
   );
   logOutcome(call, dependencies, fault.reason);
+  recordRefusal(call, dependencies, fault);
   return new CallFailed(fault, requestId);
+}
+
+/** A client that hung up was not refused, and neither was one that must try again. */
+function recordRefusal(call: LoggedCall, { refusals }: CallDependencies, { kind, reason }: Fault): void {
+  if (call.signal?.aborted || kind === 'unavailable') return;
+  const actor = call.caller?.actor ?? anonymousActor(call.credentials.address, call.requestId);
+  refusals.record({ actor, method: nameOf(call), reason });
 }
 
 function logOutcome(call: LoggedCall, { logCall, monotonicNow }: CallDependencies, outcome: string): void {

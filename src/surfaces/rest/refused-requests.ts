@@ -1,0 +1,38 @@
+/** Refused requests of the REST routes as events, with what handlers found out about them. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Actor } from '../../domain/actor.ts';
+import type { RefusalLog } from '../../store/events/refusal-log.ts';
+import { anonymousActor } from '../access/acting-caller.ts';
+
+interface Noted {
+  actor?: Actor;
+  reason?: string;
+}
+
+const noted = new WeakMap<FastifyRequest, Noted>();
+
+/** Who sends the request; unless this is called, an anonymous caller. */
+export function noteActor(request: FastifyRequest, actor: Actor): void {
+  noted.set(request, { ...noted.get(request), actor });
+}
+
+/** Why it is refused; unless this is called, its status says it. */
+export function noteReason(request: FastifyRequest, reason: string): void {
+  noted.set(request, { ...noted.get(request), reason });
+}
+
+const UNAVAILABLE = 503;
+
+export function recordRefused(
+  refusals: Pick<RefusalLog, 'record'>,
+  request: FastifyRequest,
+  { statusCode }: Pick<FastifyReply, 'statusCode'>,
+): void {
+  if (statusCode < 400 || statusCode === UNAVAILABLE) return;
+  const { actor, reason } = noted.get(request) ?? {};
+  refusals.record({
+    actor: actor ?? anonymousActor(request.ip ?? '', request.id),
+    method: `${request.method} ${request.routeOptions.url ?? ''}`,
+    reason: reason ?? `HTTP_${statusCode}`,
+  });
+}

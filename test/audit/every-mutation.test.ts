@@ -1,0 +1,380 @@
+/**
+ * Every method and every route is here: one that only reads, one that is called below and must leave an event of its call, or one
+ * that says why not. A new one fails until it has its row.
+ */
+import { createHash } from 'node:crypto';
+import type { DescService } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { EventKind } from '../../src/domain/event.ts';
+import {
+  AdminService,
+  MachineFlag_Value,
+  OperatorAction_Value,
+} from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { MachineService as MachineServiceV1 } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
+import { PlanService } from '../../src/gen/baremetal/v1/plan_service_pb.ts';
+import { RunService } from '../../src/gen/baremetal/v1/run_service_pb.ts';
+import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
+import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
+import { REST_API } from '../../src/surfaces/rest/api/rest-api.ts';
+import type { RestRoute } from '../../src/surfaces/rest/api/route.ts';
+import { fresh, newMachine } from '../api/fleet.ts';
+import { boot, call, createNode, newMac, prepareInstall } from '../nodes/rest.ts';
+import { startTestServer, type TestServer } from '../parts/server.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer({ pools: ['pool'] });
+  await prepareInstall(server);
+});
+afterAll(() => server?.stop());
+
+/** What the call changes, done for real; it returns when the call is answered. */
+interface Changes {
+  readonly kind: EventKind;
+  /** Calls of many agents are stored in one batch: their events name the machine, not the call. */
+  readonly origin?: 'none';
+  /** What must be there before the call. */
+  readonly before?: () => Promise<string>;
+  readonly call: (given: string) => Promise<unknown>;
+}
+
+type Row = 'reads' | Changes | { readonly why: string };
+
+const OPERATION = 'starts an operation: the row and its event are one statement, as for rebootMachine';
+
+const requestId = () => fresh('request');
+const machine = () => newMachine(server);
+
+const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
+  [MachineService.typeName]: {
+    registerMachine: {
+      kind: 'machine',
+      call: () => server.machines.registerMachine({ machine: { machineId: fresh('m') } }),
+    },
+    getMachine: 'reads',
+    listMachines: 'reads',
+    updateMachine: {
+      kind: 'machine',
+      before: machine,
+      call: (machineId) => server.machines.updateMachine({ machine: { machineId, labels: { a: 'b' } } }),
+    },
+    rebootMachine: {
+      kind: 'operation',
+      before: () => newMachine(server, { phase: 'READY' }),
+      call: (machineId) => server.machines.rebootMachine({ machineId, requestId: requestId() }),
+    },
+    reimageMachine: { why: OPERATION },
+    enterMaintenance: {
+      kind: 'operation',
+      before: machine,
+      call: (machineId) => server.machines.enterMaintenance({ machineId, requestId: requestId() }),
+    },
+    exitMaintenance: { why: OPERATION },
+    cancelOperation: {
+      kind: 'operation',
+      before: async () => {
+        const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/step-ms': '60000' } });
+        return (await server.machines.rebootMachine({ machineId, requestId: requestId() })).operationId;
+      },
+      call: (operationId) => server.machines.cancelOperation({ operationId }),
+    },
+  },
+  [OperationService.typeName]: {
+    getOperation: 'reads',
+    listOperations: 'reads',
+    watchOperations: 'reads',
+    streamOperationLogs: 'reads',
+  },
+  [MachineServiceV1.typeName]: {
+    registerMachine: { why: 'is registerMachine of v2' },
+    getMachine: 'reads',
+    listMachines: 'reads',
+    updateMachine: { why: 'is updateMachine of v2' },
+  },
+  [PlanService.typeName]: { getPlan: 'reads', listPlans: 'reads' },
+  [RunService.typeName]: {
+    startRun: { why: OPERATION },
+    getRun: 'reads',
+    listRuns: 'reads',
+    watchRuns: 'reads',
+    streamRunLogs: 'reads',
+    cancelRun: { why: 'is cancelOperation of a run' },
+  },
+  [FleetService.typeName]: {
+    whoAmI: 'reads',
+    getOverview: 'reads',
+    countMachines: 'reads',
+    indexMachines: 'reads',
+    getMachines: 'reads',
+    watchEvents: 'reads',
+    listEvents: 'reads',
+    getMetricHistory: 'reads',
+  },
+  [AdminService.typeName]: {
+    flagMachine: {
+      kind: 'condition',
+      before: machine,
+      call: (machineId) => server.admin.flagMachine({ machineId, flag: MachineFlag_Value.RMA, reason: 'r' }),
+    },
+    unflagMachine: {
+      kind: 'condition',
+      before: async () => {
+        const machineId = await machine();
+        await server.admin.flagMachine({ machineId, flag: MachineFlag_Value.RMA, reason: 'r' });
+        return machineId;
+      },
+      call: (machineId) =>
+        server.admin.unflagMachine({ machineId, flag: MachineFlag_Value.RMA, reason: 'r' }),
+    },
+    clearNeedsIntervention: { why: 'sets a condition as flagMachine does' },
+    createMachine: { kind: 'machine', call: () => server.admin.createMachine({ pool: 'pool' }) },
+    createPool: { kind: 'pool', call: () => server.admin.createPool({ name: fresh('pool') }) },
+    listPools: 'reads',
+    getPool: 'reads',
+    onboardMachine: { why: OPERATION },
+    decommissionMachine: { why: OPERATION },
+    drainMachine: { why: OPERATION },
+    removeMachine: { why: OPERATION },
+    eraseMachine: { why: OPERATION },
+    migrateMachine: { why: OPERATION },
+    setServiceState: { why: 'moves the service state, and each transition of a machine is an event' },
+    actOnOperation: {
+      kind: 'operation',
+      before: async () => {
+        const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/step-ms': '60000' } });
+        return (await server.machines.rebootMachine({ machineId, requestId: requestId() })).operationId;
+      },
+      call: (operationId) =>
+        server.admin.actOnOperation({ operationId, action: OperatorAction_Value.CANCEL, reason: 'r' }),
+    },
+    approveOperation: { why: 'test/approvals has its events' },
+    rejectOperation: { why: 'test/approvals has its events' },
+    listOperatorActions: 'reads',
+    explainMachine: 'reads',
+    createPlan: {
+      kind: 'plan',
+      call: () =>
+        server.admin.createPlan({
+          plan: { planId: fresh('plan'), steps: [{ name: 'one', kind: { case: 'reboot', value: {} } }] },
+        }),
+    },
+    createToken: {
+      kind: 'token',
+      call: () => server.admin.createToken({ name: fresh('token'), role: 'viewer' }),
+    },
+    listTokens: 'reads',
+    revokeToken: {
+      kind: 'token',
+      before: async () => {
+        const name = fresh('token');
+        await server.admin.createToken({ name, role: 'viewer' });
+        return name;
+      },
+      call: (name) => server.admin.revokeToken({ name }),
+    },
+    exportAudit: 'reads',
+    getAuditKey: 'reads',
+  },
+};
+
+const SERVICES: readonly DescService[] = [
+  MachineService,
+  OperationService,
+  MachineServiceV1,
+  PlanService,
+  RunService,
+  FleetService,
+  AdminService,
+];
+
+const node = async () => (await createNode(server)).id;
+
+async function image(): Promise<string> {
+  const name = fresh('image');
+  await upload(name);
+  return name;
+}
+
+async function upload(name: string): Promise<void> {
+  const bytes = Buffer.alloc(1024, name);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const response = await fetch(`${server.httpUrl}/api/v1/images/${name}/content?sha256=${sha256}`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/octet-stream' },
+    body: bytes,
+  });
+  expect(response.status).toBe(201);
+}
+
+const stored = async () => {
+  const name = fresh('workflow');
+  await call(server, 'POST', '/workflows', { name, image: { name: 'any' } });
+  return name;
+};
+
+/** By method and path; a GET that is not here only reads. */
+const ROUTES: Readonly<Record<string, Row>> = {
+  'POST /api/v1/nodes': { kind: 'install', call: () => createNode(server) },
+  'PATCH /api/v1/nodes/:id': {
+    kind: 'node',
+    before: node,
+    call: (id) => call(server, 'PATCH', `/nodes/${id}`, { notes: 'x' }),
+  },
+  'PATCH /api/v1/nodes/:id/state': {
+    kind: 'install',
+    before: node,
+    call: (id) => call(server, 'PATCH', `/nodes/${id}/state`, { state: 'pending' }),
+  },
+  'DELETE /api/v1/nodes/:id': {
+    kind: 'install',
+    before: node,
+    call: (id) => call(server, 'DELETE', `/nodes/${id}`),
+  },
+  'POST /api/v1/nodes/:id/tags': {
+    kind: 'node',
+    before: node,
+    call: (id) => call(server, 'POST', `/nodes/${id}/tags`, { tag: 'x' }),
+  },
+  'DELETE /api/v1/nodes/:id/tags/:tag': {
+    kind: 'node',
+    before: async () => (await createNode(server, { tags: ['x'] })).id,
+    call: (id) => call(server, 'DELETE', `/nodes/${id}/tags/x`),
+  },
+  'POST /api/v1/nodes/bulk/state': {
+    kind: 'install',
+    before: node,
+    call: (id) => call(server, 'POST', '/nodes/bulk/state', { node_ids: [id], state: 'pending' }),
+  },
+  'POST /api/v1/nodes/bulk/approve': {
+    kind: 'install',
+    before: node,
+    call: (id) => call(server, 'POST', '/nodes/bulk/approve', { node_ids: [id] }),
+  },
+  'POST /api/v1/nodes/bulk/tags': {
+    kind: 'node',
+    before: node,
+    call: (id) => call(server, 'POST', '/nodes/bulk/tags', { node_ids: [id], add: ['x'] }),
+  },
+  'POST /api/v1/nodes/bulk/workflow': {
+    kind: 'node',
+    before: node,
+    call: (id) => call(server, 'POST', '/nodes/bulk/workflow', { node_ids: [id], workflow: 'install' }),
+  },
+  'POST /api/v1/nodes/bulk/group': {
+    kind: 'machine',
+    before: node,
+    call: (id) => call(server, 'POST', '/nodes/bulk/group', { node_ids: [id], group: 'g' }),
+  },
+  'PUT /api/v1/images/:name/content': { kind: 'image', call: () => upload(fresh('image')) },
+  'GET /api/v1/images/:name/content': {
+    kind: 'image',
+    before: image,
+    call: (name) => call(server, 'GET', `/images/${name}/content`),
+  },
+  'DELETE /api/v1/images/:name': {
+    kind: 'image',
+    before: image,
+    call: (name) => call(server, 'DELETE', `/images/${name}`),
+  },
+  'POST /api/v1/workflows': { kind: 'workflow', call: stored },
+  'DELETE /api/v1/workflows/:name': {
+    kind: 'workflow',
+    before: stored,
+    call: (name) => call(server, 'DELETE', `/workflows/${name}`),
+  },
+  'GET /api/v1/boot': {
+    kind: 'node',
+    before: async () => {
+      const { id, mac } = await createNode(server);
+      await call(server, 'PATCH', `/nodes/${id}/state`, { state: 'pending' });
+      return mac;
+    },
+    call: (mac) => boot(server, mac),
+  },
+  'POST /api/v1/report': {
+    kind: 'install',
+    call: () => call(server, 'POST', '/report', { mac_address: newMac() }, null),
+  },
+  'POST /api/v1/machine/register': {
+    kind: 'presence',
+    origin: 'none',
+    before: async () => {
+      const { machine: made, token } = await server.admin.createMachine({ pool: 'pool' });
+      return `${made?.machineId} ${token}`;
+    },
+    call: (given) => {
+      const [machineId, token = ''] = given.split(' ');
+      const body = { machine_id: machineId, pool_name: 'pool', provider_name: 'generic', hostname: 'h' };
+      return call(server, 'POST', '/machine/register', body, token);
+    },
+  },
+  'POST /api/v1/machine/keepalive': {
+    why: 'comes every minute from every machine; what changes presence is an event',
+  },
+};
+
+async function eventsAfter(
+  last: number,
+): Promise<{ kind: string; request_id: string | null; address: string | null }[]> {
+  return server.sql(`SELECT kind, request_id, address FROM events WHERE event_id > $1 AND kind <> 'access'`, [
+    last,
+  ]);
+}
+
+async function lastEvent(): Promise<number> {
+  const [row] = await server.sql<{ last: string }>('SELECT max(event_id) AS last FROM events');
+  return Number(row?.last ?? 0);
+}
+
+async function expectEvent(row: Changes): Promise<void> {
+  const given = (await row.before?.()) ?? '';
+  const last = await lastEvent();
+  await row.call(given);
+  const events = await eventsAfter(last);
+  expect(events.map(({ kind }) => kind)).toContain(row.kind);
+  if (row.origin === 'none') return;
+  const ofCall = events.filter(({ kind, request_id }) => kind === row.kind && request_id !== null);
+  expect(ofCall, 'the event names its call').not.toEqual([]);
+  expect(ofCall[0]?.address).toBe('127.0.0.1');
+}
+
+const isChange = (row: Row): row is Changes => typeof row === 'object' && 'kind' in row;
+
+describe('methods', () => {
+  test('all have their row', () => {
+    const known = Object.fromEntries(
+      SERVICES.map((one) => [one.typeName, one.methods.map((m) => m.localName).toSorted()]),
+    );
+    const rows = Object.fromEntries(
+      Object.entries(METHODS).map(([service, methods]) => [service, Object.keys(methods).toSorted()]),
+    );
+    expect(rows).toEqual(known);
+  });
+
+  const changes = Object.entries(METHODS).flatMap(([service, methods]) =>
+    Object.entries(methods).flatMap(([method, row]) =>
+      isChange(row) ? [[`${service}/${method}`, row] as const] : [],
+    ),
+  );
+  test.each(changes)('%s leaves an event of its call', (_name, row) => expectEvent(row));
+});
+
+describe('routes', () => {
+  const all = Object.values(REST_API).flatMap(({ routes }) =>
+    Object.values(routes as Record<string, RestRoute>).map(({ method, path }) => `${method} ${path}`),
+  );
+
+  test('all that change something have their row', () => {
+    const changing = all.filter((name) => !name.startsWith('GET '));
+    expect(changing.filter((name) => ROUTES[name] === undefined)).toEqual([]);
+    expect(Object.keys(ROUTES).filter((name) => !all.includes(name))).toEqual([]);
+  });
+
+  const changes = Object.entries(ROUTES).flatMap(([name, row]) =>
+    isChange(row) ? [[name, row] as const] : [],
+  );
+  test.each(changes)('%s leaves an event of its call', (_name, row) => expectEvent(row));
+});
