@@ -19,6 +19,7 @@ import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { REST_API } from '../../src/surfaces/rest/api/rest-api.ts';
 import type { RestRoute } from '../../src/surfaces/rest/api/route.ts';
+import { post, registration } from '../agents/calls.ts';
 import { fresh, newMachine } from '../api/fleet.ts';
 import { boot, call, createNode, newMac, prepareInstall } from '../nodes/rest.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
@@ -306,9 +307,8 @@ const ROUTES: Readonly<Record<string, Row>> = {
       return `${made?.machineId} ${token}`;
     },
     call: (given) => {
-      const [machineId, token = ''] = given.split(' ');
-      const body = { machine_id: machineId, pool_name: 'pool', provider_name: 'generic', hostname: 'h' };
-      return call(server, 'POST', '/machine/register', body, token);
+      const [machineId = '', token = ''] = given.split(' ');
+      return post(server, 'register', token, registration({ machineId, token }, { pool_name: 'pool' }));
     },
   },
   'POST /api/v1/machine/keepalive': {

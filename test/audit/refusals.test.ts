@@ -33,7 +33,7 @@ test('a denied call, with the identity and the address of the caller', async () 
   const desk = server.client(FleetService, viewerToken);
   const admin = server.client(AdminService, viewerToken);
   expect((await refusal(admin.createPool({ name: fresh('pool') }))).reason).toBe('PERMISSION_DENIED');
-  const [event] = await refused('baremetal.admin.v1.AdminService/createPool', 'PERMISSION_DENIED');
+  const [event] = await refused('baremetal.admin.v1.AdminService/CreatePool', 'PERMISSION_DENIED');
   expect(event).toMatchObject({ identity: 'operator:desk', address: '127.0.0.1', via: 'token' });
   expect(event?.requestId).toMatch(/^[0-9a-f-]{36}$/);
   // Events of refusals are for admins.
@@ -41,7 +41,7 @@ test('a denied call, with the identity and the address of the caller', async () 
 });
 
 test('a call without a token, with a wrong one, and a failed one', async () => {
-  const subject = 'baremetal.fleet.v1.FleetService/whoAmI';
+  const subject = 'baremetal.fleet.v1.FleetService/WhoAmI';
   expect((await refusal(server.client(FleetService).whoAmI({}))).code).toBe('UNAUTHENTICATED');
   expect((await refusal(server.client(FleetService, 'ingot_wrong').whoAmI({}))).code).toBe('UNAUTHENTICATED');
   const events = await until(
@@ -50,7 +50,7 @@ test('a call without a token, with a wrong one, and a failed one', async () => {
   );
   expect(events[0]).toMatchObject({ identity: 'anonymous:unknown', address: '127.0.0.1' });
   await refusal(server.machines.getMachine({ machineId: 'none-such' }));
-  const [failed] = await refused('baremetal.v2.MachineService/getMachine', 'MACHINE_NOT_FOUND');
+  const [failed] = await refused('baremetal.v2.MachineService/GetMachine', 'MACHINE_NOT_FOUND');
   expect(failed).toMatchObject({ identity: 'admin:admin' });
 });
 
@@ -62,7 +62,7 @@ test('a refused request of the REST routes', async () => {
   const [agent] = await refused('POST /api/v1/machine/keepalive', 'INVALID_TOKEN');
   expect(agent).toMatchObject({ identity: 'anonymous:unknown' });
   expect((await call(server, 'POST', '/nodes', { mac_address: 'x' })).status).toBe(422);
-  await refused('POST /api/v1/nodes', 'INVALID_ARGUMENT');
+  await refused('POST /api/v1/nodes', 'INVALID_FIELD');
 });
 
 test('a flood is a few events that count it', async () => {

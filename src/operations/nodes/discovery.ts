@@ -52,7 +52,7 @@ async function discover(
   const added = await addNode(
     dependencies,
     { macAddress: mac, facts, profile: '', tags: [] },
-    { kind: 'node_report', id: mac },
+    { kind: 'node_report', id: mac, ...(dependencies.origin && { origin: dependencies.origin }) },
   );
   if (added) return { id: added.machineId, isNew: true };
   const other = await findNodeIdByMac(dependencies.database, mac);

@@ -294,7 +294,7 @@ async function keepAlive(
 }
 
 function refuse(reply: FastifyReply, { status, message, errorCode, detail, revoked }: Refusal): FastifyReply {
-  if (errorCode !== null) noteReason(reply.request, errorCode);
+  if (errorCode !== null) noteReason(reply.request, errorCode.toUpperCase());
   return reply.code(status).send({
     ...(errorCode === null ? {} : { error_code: errorCode }),
     message,
