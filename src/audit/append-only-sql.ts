@@ -7,8 +7,9 @@ export const APPEND_ONLY_ROLE = 'ingot_writer';
 export const APPEND_ONLY_TABLES = ['events', 'audit_blocks', 'audit_checkpoints', 'audit_keys'] as const;
 
 /** The rights of a role that exists, to be granted again after every migration, as the owner of the tables. */
-function appendOnlyGrants(role: string): string[] {
+export function appendOnlyGrants(role: string): string[] {
   return [
+    `DO $$ BEGIN EXECUTE format('GRANT CONNECT, TEMPORARY ON DATABASE %I TO ${role}', current_database()); END $$`,
     `GRANT USAGE ON SCHEMA public TO ${role}`,
     `GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA public TO ${role}`,
     `GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO ${role}`,

@@ -2,7 +2,9 @@
 
 import { packageVersion } from '../package-root.ts';
 import { ensurePools } from '../store/agents/pools.ts';
+import { grantAppendOnly } from '../store/audit/audit-privileges.ts';
 import { Database } from '../store/database/database.ts';
+import { asRole, WRITER } from '../store/embedded/roles.ts';
 import { type SupervisedPostgres, startSupervisedPostgres } from '../store/embedded/supervised-postgres.ts';
 import { type MigrationWait, migrate } from '../store/schema/migrate.ts';
 import { ensureAdminToken } from './admin-token.ts';
@@ -18,6 +20,7 @@ export interface PrepareOptions extends Pick<ReplicaOptions, 'settings' | 'confi
 }
 
 export interface Preparation {
+  /** Of the owner of the tables. */
   readonly url: string;
   readonly waiting: OnWaiting;
   readonly signal: AbortSignal;
@@ -70,11 +73,17 @@ export async function prepareDatabase(
   preparation: Preparation,
 ): Promise<string> {
   await migrateDatabase(options, preparation);
+  if (options.settings.databaseUrl === null) await grantAppendOnly(preparation.url, WRITER);
   await recordSettings(database, options, openAuditKey(auditKeyFile(options)));
   await ensurePools(database, options.configuration.pools);
   await storePlanFiles(database, options.planFiles ?? []);
   const { file } = await ensureAdminToken(database, options.settings.dataDir);
   return file;
+}
+
+/** The embedded PostgreSQL is served as a role that can only append to the event log; another one as its URL says. */
+export function servingUrl({ settings }: Pick<PrepareOptions, 'settings'>, ownerUrl: string): string {
+  return settings.databaseUrl === null ? asRole(ownerUrl, WRITER) : ownerUrl;
 }
 
 async function migrateDatabase(

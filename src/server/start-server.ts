@@ -1,6 +1,6 @@
 /** The server in one process: it prepares the database, serves a replica on it, and stops both in the reverse order. */
 
-import { openDatabase, prepareDatabase, startEmbedded } from './prepare-database.ts';
+import { openDatabase, prepareDatabase, servingUrl, startEmbedded } from './prepare-database.ts';
 import type { Ports } from './replica/start-surfaces.ts';
 import { type ServeOptions, serveReplica } from './serve-replica.ts';
 import type { PlanFile } from './settings/plan-files.ts';
@@ -20,7 +20,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const { settings } = options;
   const postgres = settings.databaseUrl === null ? await startEmbedded(options) : null;
   const url = settings.databaseUrl ?? postgres?.url ?? '';
-  const database = openDatabase(url, options);
+  const database = openDatabase(servingUrl(options, url), options);
   const stopDatabase = async () => {
     await database.close().catch((error: unknown) => options.log.error({ err: error }, 'stopping'));
     await postgres?.stop();

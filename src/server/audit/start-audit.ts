@@ -53,12 +53,14 @@ export async function startAudit(
   });
   running.start(sealer);
   const { role, changeable } = await readAuditPrivileges(database);
-  log.info(
-    { key_id: key.keyId, key_file: file, role, append_only: changeable.length === 0, changeable },
-    changeable.length === 0
-      ? 'events are sealed; the database role can only append to them'
-      : 'events are sealed; the database role can also change them, which the chain makes evident',
-  );
+  const isAppendOnly = changeable.length === 0;
+  const facts = { key_id: key.keyId, key_file: file, role, append_only: isAppendOnly, changeable };
+  if (isAppendOnly) log.debug(facts, 'events are sealed; the database role can only append to them');
+  else
+    log.info(
+      facts,
+      'events are sealed; the database role can also change them, which the chain makes evident',
+    );
   return {
     sealer,
     key: () => key,

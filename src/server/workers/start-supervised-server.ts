@@ -5,7 +5,7 @@
 
 import { processStart } from '../../store/embedded/process-identity.ts';
 import type { SupervisedPostgres } from '../../store/embedded/supervised-postgres.ts';
-import { openDatabase, prepareDatabase, startEmbedded } from '../prepare-database.ts';
+import { openDatabase, prepareDatabase, servingUrl, startEmbedded } from '../prepare-database.ts';
 import { checkAddress } from '../settings/check-address.ts';
 import { type Address, SETTINGS, type Settings } from '../settings/settings.ts';
 import type { Server, ServerOptions } from '../start-server.ts';
@@ -70,14 +70,15 @@ async function prepare(
   signal: AbortSignal,
 ): Promise<string> {
   const url = options.settings.databaseUrl ?? postgres?.url ?? '';
-  const database = openDatabase(url, options);
+  const serving = servingUrl(options, url);
+  const database = openDatabase(serving, options);
   const waiting = async (cause: string) => workers.report({ kind: 'waiting', cause });
   try {
     const file = await untilDatabaseReady(
       () => prepareDatabase(options, database, { url, waiting, signal }),
       { log: options.log, signal, onWaiting: waiting },
     );
-    workers.report({ kind: 'prepared', url, postgres: identityOf(postgres) });
+    workers.report({ kind: 'prepared', url: serving, postgres: identityOf(postgres) });
     return file;
   } finally {
     await database

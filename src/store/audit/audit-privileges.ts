@@ -1,6 +1,18 @@
 /** What the server's own role may do to the event log and its chain. */
-import { APPEND_ONLY_TABLES } from '../../audit/append-only-sql.ts';
+import pg from 'pg';
+import { APPEND_ONLY_TABLES, appendOnlyGrants } from '../../audit/append-only-sql.ts';
 import type { Session } from '../database/database.ts';
+
+/** Run by the owner of the tables after every migration: a new table has no rights for the role yet. */
+export async function grantAppendOnly(ownerUrl: string, role: string): Promise<void> {
+  const client = new pg.Client({ connectionString: ownerUrl, connectionTimeoutMillis: 10_000 });
+  await client.connect();
+  try {
+    for (const statement of appendOnlyGrants(role)) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
 
 export interface AuditPrivileges {
   readonly role: string;

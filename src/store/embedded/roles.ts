@@ -17,8 +17,17 @@ interface RoleRow {
 /** Owns the database and everything in it. */
 export const OWNER = 'ingot';
 
+/** Serves: it can add events and blocks of the audit chain, and can't change them. The owner only migrates. */
+export const WRITER = 'ingot_writer';
+
+/** The same database as another role: all of them have one password. */
+export function asRole(ownerUrl: string, role: string): string {
+  return ownerUrl.replace(`//${OWNER}:`, `//${role}:`);
+}
+
 const ROLES: Readonly<Record<string, RoleRow>> = {
   [OWNER]: { login: 'password', members: [] },
+  [WRITER]: { login: 'password', members: [] },
 };
 
 export interface RoleSettings {

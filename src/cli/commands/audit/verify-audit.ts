@@ -114,16 +114,20 @@ function writeReport(context: CommandContext, report: VerifyReport): void {
   for (const { message } of findings.slice(0, SHOWN_FINDINGS)) context.out.line(plainText(message));
   if (found > SHOWN_FINDINGS) context.out.line(`and ${found - SHOWN_FINDINGS} more findings`);
   const counts = [
-    `${events} events in ${blocks} blocks`,
+    `${counted(events, 'event')} in ${counted(blocks, 'block')}`,
     ...(leftOut > 0 ? [`${leftOut} left out`] : []),
     ...(unsealed > 0 ? [`${unsealed} not sealed yet`] : []),
   ].join(', ');
-  if (found > 0) context.out.line(`TAMPERED: ${found} ${found === 1 ? 'finding' : 'findings'} in ${counts}`);
+  if (found > 0) context.out.line(`TAMPERED: ${counted(found, 'finding')} in ${counts}`);
   else context.out.line(`verified: ${counts}`);
   if (checkpoint !== null)
     context.out.line(
       `signed up to block ${checkpoint.blockNo} at ${checkpoint.signedAt} by ${checkpoint.keyId}`,
     );
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 async function* linesOf(path: string): AsyncGenerator<string> {
