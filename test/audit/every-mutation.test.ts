@@ -176,6 +176,15 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       },
       call: (name) => server.admin.revokeToken({ name }),
     },
+    rotateToken: {
+      kind: 'token',
+      before: async () => {
+        const name = fresh('token');
+        await server.admin.createToken({ name, role: 'viewer' });
+        return name;
+      },
+      call: (name) => server.admin.rotateToken({ name }),
+    },
     exportAudit: 'reads',
     getAuditKey: 'reads',
   },
@@ -228,6 +237,15 @@ const ROUTES: Readonly<Record<string, Row>> = {
     kind: 'install',
     before: node,
     call: (id) => call(server, 'PATCH', `/nodes/${id}/state`, { state: 'pending' }),
+  },
+  'POST /api/v1/nodes/:id/boot-url': {
+    kind: 'install',
+    before: async () => {
+      const id = await node();
+      await call(server, 'PATCH', `/nodes/${id}/state`, { state: 'pending' });
+      return id;
+    },
+    call: (id) => call(server, 'POST', `/nodes/${id}/boot-url`),
   },
   'DELETE /api/v1/nodes/:id': {
     kind: 'install',

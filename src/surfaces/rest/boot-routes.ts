@@ -108,6 +108,7 @@ async function answerOnce(
   if (node === null) return refuseOnce(dependencies, call);
   const mac = node.macAddress;
   const { script, ...answer } = await bootScript(nodes, {
+    requestId: request.id,
     mac,
     baseUrl: baseUrlOf(dependencies, request),
     address: clientAddress(request),
