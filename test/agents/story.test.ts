@@ -92,7 +92,9 @@ describeInBothStores('presence', (store) => {
     it('a keepalive inside the time to live changes only its time and what it reports', async () => {
       const machine = await enrol(server);
       const before = await server.machines.getMachine({ machineId: machine.machineId });
-      const [events] = await server.sql<{ count: number }>('SELECT count(*)::int AS count FROM events');
+      const [events] = await server.sql<{ count: number }>(
+        `SELECT count(*)::int AS count FROM events WHERE kind <> 'access'`,
+      );
       const { body } = await post(server, 'keepalive', machine.token, {
         machine_id: machine.machineId,
         pool_name: 'gpu',
@@ -102,7 +104,9 @@ describeInBothStores('presence', (store) => {
       const after = await server.machines.getMachine({ machineId: machine.machineId });
       expect(after.updatedAt).toEqual(before.updatedAt);
       expect(after.status?.agent?.metrics).toEqual({ ...before.status?.agent?.metrics, worker_count: 3 });
-      expect(await server.sql('SELECT count(*)::int AS count FROM events')).toEqual([events]);
+      expect(await server.sql(`SELECT count(*)::int AS count FROM events WHERE kind <> 'access'`)).toEqual([
+        events,
+      ]);
     });
 
     it('a machine that registers again is registered again, and stays in service', async () => {
