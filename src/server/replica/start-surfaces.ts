@@ -166,7 +166,7 @@ function restRoutes(
     fetches: startBootFetchLog(options, given),
     baseUrl: netboot.base_url,
   };
-  const signIn = signInDependencies(options, given, logUnexpected);
+  const signIn = { ...signInDependencies(options, given, logUnexpected), refusals };
   return [
     (app) => agentRoutes(app, agents),
     (app) => poolRoutes(app, agents),
@@ -216,7 +216,7 @@ function signInDependencies(
   { configuration, log }: ReplicaOptions,
   { services, authenticator, limits, issuers }: SurfaceDependencies,
   logUnexpected: SignInDependencies['logUnexpected'],
-): SignInDependencies & IssuerRouteDependencies {
+): Omit<SignInDependencies & IssuerRouteDependencies, 'refusals'> {
   return {
     database: services.database,
     authenticator,
