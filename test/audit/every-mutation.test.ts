@@ -225,6 +225,14 @@ const stored = async () => {
   return name;
 };
 
+/** Returns the cookie of a new session. */
+async function signIn(): Promise<string> {
+  const headers = { authorization: `Bearer ${server.adminToken}` };
+  const response = await fetch(`${server.httpUrl}/auth/session`, { method: 'POST', headers });
+  expect(response.status).toBe(201);
+  return (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+}
+
 /** By method and path; a GET that is not here only reads. */
 const ROUTES: Readonly<Record<string, Row>> = {
   'POST /api/v1/nodes': { kind: 'install', call: () => createNode(server) },
@@ -327,6 +335,29 @@ const ROUTES: Readonly<Record<string, Row>> = {
     call: (given) => {
       const [machineId = '', token = ''] = given.split(' ');
       return post(server, 'register', token, registration({ machineId, token }, { pool_name: 'pool' }));
+    },
+  },
+  'POST /api/v1/machine/token': {
+    kind: 'token',
+    origin: 'none',
+    before: async () => {
+      const { machine: made, token } = await server.admin.createMachine({ pool: 'pool' });
+      const enrolled = { machineId: made?.machineId ?? '', token };
+      await post(server, 'register', token, registration(enrolled, { pool_name: 'pool' }));
+      return `${enrolled.machineId} ${token}`;
+    },
+    call: (given) => {
+      const [machineId, token] = given.split(' ');
+      return call(server, 'POST', '/machine/token', { machine_id: machineId }, token);
+    },
+  },
+  'POST /auth/session': { kind: 'session', call: signIn },
+  'DELETE /auth/session': {
+    kind: 'session',
+    before: signIn,
+    call: (cookie) => {
+      const headers = { cookie, 'sec-fetch-site': 'same-origin', origin: server.httpUrl };
+      return fetch(`${server.httpUrl}/auth/session`, { method: 'DELETE', headers });
     },
   },
   'POST /api/v1/machine/keepalive': {
