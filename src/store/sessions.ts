@@ -80,6 +80,20 @@ export async function createSession(database: Database, input: NewSession): Prom
   });
 }
 
+/** Someone whom the issuer knows, and who has no role here. */
+export async function recordRefusedSignIn(database: Database, actor: Actor, issuer: string): Promise<void> {
+  await database.transaction((session) =>
+    recordChange(session, {
+      kind: 'session',
+      subject: actor.id,
+      to: 'refused',
+      actor,
+      comment: 'no mapping of the issuer matches',
+      metadata: { issuer },
+    }),
+  );
+}
+
 /** The session with this secret, unless it has ended, expired, or was not used for too long. */
 export async function findSession(
   session: Session,

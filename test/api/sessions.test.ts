@@ -1,5 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { request } from 'node:https';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SERVER_NAMES, testAuthority } from '../parts/certificates.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { fresh } from './fleet.ts';
@@ -144,9 +147,30 @@ describe('a session ends', () => {
     const { name, secret } = await newToken();
     const cookie = await signIn(secret);
     const stream = await openStream(WATCH, own(cookie));
+    const revokedAt = performance.now();
     await server.admin.revokeToken({ name });
     expect((await rpc(LIST, own(cookie))).status).toBe(401);
     expect(await stream.text()).toContain('unauthenticated');
+    // Sooner than the next message of an idle stream.
+    expect(performance.now() - revokedAt).toBeLessThan(4_000);
+  });
+
+  test('when the secret that it was started with is replaced, after the overlap', async () => {
+    const { name, secret } = await newToken();
+    const cookie = await signIn(secret);
+    const overlap = (interval: string) =>
+      server.sql(
+        `UPDATE tokens SET previous_hash = sha256($2), token_hash = sha256(gen_random_uuid()::text::bytea),
+           previous_expires_at = now() + $3::interval WHERE name = $1`,
+        [name, Buffer.from(secret), interval],
+      );
+    await overlap('1 hour');
+    expect((await rpc(LIST, own(cookie, replica), replica)).status).toBe(200);
+    await overlap('-1 second');
+    await until(
+      () => rpc(LIST, own(cookie)),
+      ({ status }) => status === 401,
+    );
   });
 
   test('when its token expires', async () => {
@@ -262,4 +286,41 @@ describe('a request that another site makes the browser send', () => {
     expect((await read('none')).status).toBe(200);
     expect((await read('same-origin')).status).toBe(200);
   });
+});
+
+describe('under TLS', () => {
+  test('the cookie is Secure, and of this host alone', async () => {
+    const authority = testAuthority();
+    const { cert, key } = authority.issue({ name: 'server', names: SERVER_NAMES, purpose: 'server' });
+    const secure = await startTestServer({
+      tls: { cert_file: cert, key_file: key, caFile: authority.caFile },
+    });
+    try {
+      const bearer = { authorization: `Bearer ${secure.adminToken}` };
+      const started = await secureCall(secure, authority.ca, 'POST', bearer);
+      const [set = ''] = started.headers['set-cookie'] ?? [];
+      expect([started.status, set]).toEqual([
+        201,
+        expect.stringMatching(/^__Host-ingot_session=[\w-]+; Path=\/; HttpOnly; SameSite=Strict; Secure$/),
+      ]);
+      const cookie = set.split(';')[0] ?? '';
+      const ended = (origin: string) => secureCall(secure, authority.ca, 'DELETE', { cookie, origin });
+      expect((await ended('https://evil.example')).status).toBe(403);
+      expect((await ended(secure.httpUrl)).status).toBe(204);
+    } finally {
+      await secure.stop();
+      authority.remove();
+    }
+  });
+
+  function secureCall(at: TestServer, ca: Buffer, method: string, headers: Headers) {
+    return new Promise<{ status: number; headers: IncomingHttpHeaders }>((resolve, reject) => {
+      request(`${at.httpUrl}/auth/session`, { method, headers, ca }, (answer) => {
+        answer.resume();
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers }));
+      })
+        .on('error', reject)
+        .end();
+    });
+  }
 });

@@ -100,6 +100,10 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the console and an issuer'),
     await page.getByText('you have no role here').waitFor();
     expect(page.url()).toBe(`${base}/fleet`);
     expect((await page.context().cookies(base)).map(({ name }) => name)).toEqual([]);
+    const refused = await console.server.sql(
+      `SELECT actor_id, via FROM events WHERE kind = 'session' AND to_state = 'refused'`,
+    );
+    expect(refused).toEqual([{ actor_id: 'corp:bob', via: 'oidc' }]);
   });
 
   it('say so when the user aborts', async () => {

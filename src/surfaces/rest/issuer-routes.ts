@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../../domain/error/fault.ts';
 import { IssuerUnreachable } from '../../issuers/issuer-fetch.ts';
+import { recordRefusedSignIn } from '../../store/sessions.ts';
 import { credentialsOfRequest } from '../access/credentials.ts';
 import {
   attemptText,
@@ -60,6 +61,7 @@ export async function issuerRoutes(
         await finishSignIn({ request, reply }, attempt, issuer, dependencies);
         return leaveFor(reply, returnTo);
       } catch (error) {
+        await recordRefusal(request, issuer, error, dependencies);
         return leaveFor(reply, failedAt(returnTo, failureIn(error, issuer, dependencies)));
       }
     },
@@ -91,6 +93,19 @@ async function finishSignIn(
   const identity = { ...issuers.identityOf(issuer, claims), via: 'oidc', expiresAt: null } as const;
   const owner = { kind: 'issuer', issuer: issuer.name, claims, expiresAt: null } as const;
   await startSession(call, { ...identity, address }, owner, dependencies);
+}
+
+/** Only of people whom the issuer knows: what strangers send would fill the history. */
+async function recordRefusal(
+  request: FastifyRequest,
+  { name }: IssuerConfiguration,
+  error: unknown,
+  { database }: IssuerRouteDependencies,
+): Promise<void> {
+  if (!(error instanceof Fault) || error.reason !== 'NO_MAPPED_ROLE') return;
+  const { address } = credentialsOfRequest(request);
+  const origin = { address, requestId: request.id, via: 'oidc' };
+  await recordRefusedSignIn(database, { kind: 'anonymous', id: error.metadata.name ?? '', origin }, name);
 }
 
 /** Where the issuer sends the browser back to; the issuer knows it too. */
