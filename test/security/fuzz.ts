@@ -65,6 +65,8 @@ interface FuzzCase {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
+  /** It may stay open without a message: nothing happens that it could send. */
+  readonly isStream: boolean;
 }
 
 interface Answered {
@@ -88,6 +90,7 @@ const ROUTES: readonly RestRoute[] = Object.values(REST_API).flatMap(({ routes }
 const ANSWER_MS = 20_000;
 /** A stream that has started is left after this time. */
 const STREAM_MS = 30;
+const SILENT_STREAM_MS = 1_500;
 const CALLS_PER_CONNECTION = 300;
 
 export async function fuzz(
@@ -194,6 +197,7 @@ function grpcCase(random: SeededRandom, target: FuzzTarget, method: DescMethod):
   const body = encoding === '' ? message : compressed(random, message);
   return {
     surface: 'gRPC',
+    isStream: method.methodKind !== 'unary',
     target: pathOf(method),
     method: 'POST',
     path: random.chance(0.98)
@@ -205,7 +209,11 @@ function grpcCase(random: SeededRandom, target: FuzzTarget, method: DescMethod):
         : random.one(['application/grpc+json', 'text/plain']),
       te: 'trailers',
       ...(encoding && { 'grpc-encoding': encoding }),
-      'grpc-timeout': random.chance(0.9) ? '10S' : random.one(['x', '-1S', '0n', '99999999H', '1']),
+      'grpc-timeout': random.chance(0.9)
+        ? method.methodKind === 'unary'
+          ? '10S'
+          : '1S'
+        : random.one(['x', '-1S', '0n', '99999999H', '1']),
       ...authorizationFor(random, target),
     },
     body: random.chance(0.95) ? enveloped(random, body) : body,
@@ -240,6 +248,7 @@ function connectCase(random: SeededRandom, target: FuzzTarget, method: DescMetho
       : 'content-encoding';
   return {
     surface: 'Connect and gRPC-Web',
+    isStream,
     target: pathOf(method),
     method: random.chance(0.97) ? 'POST' : random.one(['GET', 'PUT', 'DELETE', 'OPTIONS']),
     path: pathOf(method) + (random.chance(0.95) ? '' : `?${escapedText(random)}=${escapedText(random)}`),
@@ -265,6 +274,7 @@ function restCase(random: SeededRandom, target: FuzzTarget): FuzzCase {
   const hasBody = route.method !== 'GET';
   return {
     surface: 'REST',
+    isStream: false,
     target: `${route.method} ${route.path}`,
     method: route.method,
     path: query ? `${filled}?${query}` : filled,
@@ -350,10 +360,15 @@ function sendHttp({ httpUrl }: FuzzTarget, agent: Agent, one: FuzzCase): Promise
         response.on('close', answer);
       },
     );
-    call.setTimeout(ANSWER_MS, () => {
-      resolve({ status: 'none', problem: `no answer in ${ANSWER_MS} ms` });
+    const limitMs = one.isStream ? SILENT_STREAM_MS : ANSWER_MS;
+    const silent: Answered = one.isStream
+      ? { status: 'open', problem: null }
+      : { status: 'none', problem: `no answer in ${limitMs} ms` };
+    const timer = setTimeout(() => {
+      resolve(silent);
       call.destroy();
-    });
+    }, limitMs);
+    call.on('close', () => clearTimeout(timer));
     call.on('error', (error) => resolve({ status: 'none', problem: `no answer: ${error.message}` }));
     call.end(one.body);
   });
