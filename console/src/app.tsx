@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
-import { isRole } from '../../src/domain/actor.ts';
 import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import { fleet } from './api/clients.ts';
 import { type Identity, IdentityProvider } from './identity.tsx';
@@ -92,9 +91,8 @@ function SignedIn() {
 }
 
 async function whoAmI(): Promise<Identity> {
-  const { name, role, version } = await fleet.whoAmI({});
-  if (!isRole(role)) throw new Error(`this console does not support the server's role '${role}'`);
-  return { name, role, version };
+  const { name, role, version, scope, methods } = await fleet.whoAmI({});
+  return { name, role, version, scope, methods: new Set(methods) };
 }
 
 function Pages() {

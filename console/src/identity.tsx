@@ -1,10 +1,15 @@
-/** Who is signed in, with which role. */
+/** Who is signed in, and what the caller may call. */
 import { createContext, type ReactNode, useContext, useMemo } from 'react';
-import { type Role, roleCovers } from '../../src/domain/actor.ts';
+import { isRole, type Role } from '../../src/domain/actor.ts';
 
 export interface Identity {
   readonly name: string;
-  readonly role: Role;
+  /** viewer, operator, admin, or a role of the server's configuration. */
+  readonly role: string;
+  /** The machines that exist for the caller, as a filter; empty: the whole fleet. */
+  readonly scope: string;
+  /** As the server names them: `package.Service/Method`, or `METHOD /path`. */
+  readonly methods: ReadonlySet<string>;
   readonly version: string;
 }
 
@@ -20,14 +25,34 @@ export function useIdentity(): Identity {
   return identity;
 }
 
-/** Returns why this user lacks a role, or an empty text. The server checks again. */
-export function useForbidden(): (needed: Role) => string {
-  const { name, role } = useIdentity();
+/** The short names of methods that the console's buttons call. */
+const ADMIN = 'baremetal.admin.v1.AdminService/';
+const MACHINES = 'baremetal.v2.MachineService/';
+export const METHODS = {
+  act: [`${ADMIN}ActOnOperation`],
+  approve: [`${ADMIN}ApproveOperation`],
+  reject: [`${ADMIN}RejectOperation`],
+  update: [`${MACHINES}UpdateMachine`],
+  start: ['RebootMachine', 'ReimageMachine', 'EnterMaintenance', 'ExitMaintenance'].map(
+    (name) => MACHINES + name,
+  ),
+  readTokens: [`${ADMIN}ListTokens`],
+  approveNode: ['POST /api/v1/nodes/bulk/approve'],
+  changeNodes: ['approve', 'state', 'tags', 'workflow', 'group'].map(
+    (what) => `POST /api/v1/nodes/bulk/${what}`,
+  ),
+} as const satisfies Record<string, readonly string[]>;
+
+/** Returns why the caller may call none of the methods, or an empty text. The server checks again. */
+export function useForbidden(): (needed: Role, methods: readonly string[]) => string {
+  const { name, role, methods: allowed } = useIdentity();
   return useMemo(
-    () => (needed) =>
-      roleCovers(role, needed)
-        ? ''
-        : `This needs the role ${needed}; ${name} has ${role}. Sign in with another role.`,
-    [name, role],
+    () => (needed, methods) => {
+      if (methods.some((method) => allowed.has(method))) return '';
+      return isRole(role)
+        ? `This needs the role ${needed}; ${name} has ${role}. Sign in with another role.`
+        : `The role ${role} of ${name} does not allow this. Sign in with another role.`;
+    },
+    [name, role, allowed],
   );
 }

@@ -15,7 +15,7 @@ import { useToasts } from './ui/toasts.tsx';
 
 export function Shell({ children }: { children: ReactNode }) {
   const [path, navigate] = useLocation();
-  const { name, role } = useIdentity();
+  const { name, role, scope } = useIdentity();
   const help = useShortcut('?', 'Show keyboard shortcuts');
   const palette = useShortcut('Ctrl-K', 'Search machines, operations and actions');
   return (
@@ -37,8 +37,9 @@ export function Shell({ children }: { children: ReactNode }) {
         <Button kind="quiet" label="Keyboard shortcuts" onClick={help.press}>
           <kbd>?</kbd>
         </Button>
-        <span className="soft" title={`Role ${role}`}>
-          {name} ({role})
+        <span className="soft" title={scope === '' ? `Role ${role}` : `Role ${role}, scope ${scope}`}>
+          {name} ({role}
+          {scope !== '' && `, ${scope}`})
         </span>
         <SignOutButton />
       </header>

@@ -39,17 +39,30 @@ export interface MachineActionInfo {
   /** The CLI verb. */
   readonly verb: string;
   readonly role: Role;
+  /** What it calls, as the server names it: `package.Service/Method`, or `METHOD /path`. */
+  readonly method: string;
   /** `once`: the operator confirms. `name`: and types the machine's name, because data or the identity is lost. */
   readonly confirm: 'once' | 'name';
   /** Null when it is possible. */
   readonly whyNot: (machine: ActionMachine) => string | null;
 }
 
+const MACHINES = 'baremetal.v2.MachineService/';
+const ADMIN = 'baremetal.admin.v1.AdminService/';
+
+const START_METHODS = {
+  REBOOT: `${MACHINES}RebootMachine`,
+  REIMAGE: `${MACHINES}ReimageMachine`,
+  ENTER_MAINTENANCE: `${MACHINES}EnterMaintenance`,
+  EXIT_MAINTENANCE: `${MACHINES}ExitMaintenance`,
+} as const satisfies Record<PhaseGatedType, string>;
+
 const operation = (type: PhaseGatedType) =>
   ({
     effect: PHASE_GATED_TYPES[type].description,
     verb: PHASE_GATED_TYPES[type].verb,
     role: 'operator',
+    method: START_METHODS[type],
     confirm: PHASE_GATED_TYPES[type].destructive ? 'name' : 'once',
     whyNot: (machine) => whyNot(type, machine),
   }) as const satisfies Omit<MachineActionInfo, 'title'>;
@@ -64,6 +77,7 @@ export const MACHINE_ACTIONS = {
     effect: 'Take the machine from bare metal into service, through its provider',
     verb: 'onboard',
     role: 'operator',
+    method: `${ADMIN}OnboardMachine`,
     confirm: 'name',
     whyNot: (machine) => whyNotWorkflow('ONBOARD', machine),
   },
@@ -72,6 +86,7 @@ export const MACHINE_ACTIONS = {
     effect: 'Take the machine out of scheduling; it is retired after that, and can come back',
     verb: 'drain',
     role: 'operator',
+    method: `${ADMIN}DrainMachine`,
     confirm: 'once',
     whyNot: (machine) => whyNotWorkflow('DRAIN', machine),
   },
@@ -80,6 +95,7 @@ export const MACHINE_ACTIONS = {
     effect: 'Take the machine out of service, in one of four modes',
     verb: 'decommission',
     role: 'operator',
+    method: `${ADMIN}DecommissionMachine`,
     confirm: 'name',
     whyNot: (machine) => {
       const reasons = DECOMMISSION_MODE_NAMES.map((mode) => whyNotWorkflow(mode, machine));
@@ -91,6 +107,7 @@ export const MACHINE_ACTIONS = {
     effect: 'Take a retired machine out of the inventory for good; its identity never comes back',
     verb: 'remove',
     role: 'operator',
+    method: `${ADMIN}RemoveMachine`,
     confirm: 'name',
     whyNot: (machine) => whyNotWorkflow('REMOVE', machine),
   },
@@ -99,6 +116,7 @@ export const MACHINE_ACTIONS = {
     effect: HARDWARE_OPERATIONS.ERASE.description,
     verb: 'erase',
     role: 'admin',
+    method: `${ADMIN}EraseMachine`,
     confirm: 'name',
     whyNot: (machine) => whyNotHardwareOperation('ERASE', machine),
   },
@@ -107,6 +125,7 @@ export const MACHINE_ACTIONS = {
     effect: HARDWARE_OPERATIONS.MIGRATE.description,
     verb: 'migrate',
     role: 'admin',
+    method: `${ADMIN}MigrateMachine`,
     confirm: 'once',
     whyNot: (machine) => whyNotHardwareOperation('MIGRATE', machine),
   },
@@ -115,6 +134,7 @@ export const MACHINE_ACTIONS = {
     effect: 'Make a transition of the service state that operators may make',
     verb: 'service',
     role: 'operator',
+    method: `${ADMIN}SetServiceState`,
     confirm: 'once',
     whyNot: whyNotSetService,
   },
@@ -123,6 +143,7 @@ export const MACHINE_ACTIONS = {
     effect: 'Allow the node to be installed, also again: its disk is overwritten at its next boot',
     verb: 'node approve',
     role: 'operator',
+    method: 'POST /api/v1/nodes/bulk/approve',
     confirm: 'once',
     whyNot: ({ machineId, install }) =>
       install === 'discovered' || install === 'pending'
@@ -134,6 +155,7 @@ export const MACHINE_ACTIONS = {
     effect: 'Make a transition of the install state that admins may make',
     verb: 'node state',
     role: 'operator',
+    method: 'PATCH /api/v1/nodes/:id/state',
     confirm: 'once',
     whyNot: ({ machineId, install }) => {
       if (install === null) return `${machineId} never booted from the network: it has no install state.`;
@@ -145,6 +167,7 @@ export const MACHINE_ACTIONS = {
     effect: 'Confirm that the machine was checked and is healthy',
     verb: 'clear',
     role: 'admin',
+    method: `${ADMIN}ClearNeedsIntervention`,
     confirm: 'once',
     whyNot: ({ machineId, conditions }) =>
       isTrue(conditions, 'NeedsIntervention') ? null : `${machineId} does not need intervention.`,
@@ -154,6 +177,7 @@ export const MACHINE_ACTIONS = {
     effect: 'Block the machine: it takes no new operations',
     verb: 'flag',
     role: 'admin',
+    method: `${ADMIN}FlagMachine`,
     confirm: 'once',
     whyNot: (machine) =>
       flagsToSet(machine).length > 0 ? null : `${machine.machineId} has both flags already.`,
@@ -163,6 +187,7 @@ export const MACHINE_ACTIONS = {
     effect: 'Let the machine take operations again',
     verb: 'unflag',
     role: 'admin',
+    method: `${ADMIN}UnflagMachine`,
     confirm: 'once',
     whyNot: (machine) => (flagsSet(machine).length > 0 ? null : `${machine.machineId} has no flag.`),
   },

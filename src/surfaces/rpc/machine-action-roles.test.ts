@@ -1,36 +1,21 @@
-import { describe, expect, it } from 'vitest';
-import {
-  MACHINE_ACTION_NAMES,
-  MACHINE_ACTIONS,
-  type MachineAction,
-} from '../../domain/machine/machine-action.ts';
+import { expect, it } from 'vitest';
+import { MACHINE_ACTION_NAMES, MACHINE_ACTIONS } from '../../domain/machine/machine-action.ts';
+import { methodName, operatorRoutes } from '../access/known-methods.ts';
 import { adminService } from './admin/admin-service.ts';
 import type { ServerDependencies } from './server-dependencies.ts';
 import { machineService } from './v2/machine-service.ts';
 
-describe('the roles', () => {
-  const CALLS: Partial<Record<MachineAction, string>> = {
-    reboot: 'rebootMachine',
-    reimage: 'reimageMachine',
-    enter_maintenance: 'enterMaintenance',
-    exit_maintenance: 'exitMaintenance',
-    onboard: 'onboardMachine',
-    drain: 'drainMachine',
-    decommission: 'decommissionMachine',
-    remove: 'removeMachine',
-    set_service: 'setServiceState',
-    clear: 'clearNeedsIntervention',
-    flag: 'flagMachine',
-    unflag: 'unflagMachine',
-  };
-
-  it('are those that the server asks for', () => {
-    const parts = {} as ServerDependencies;
-    const roles = { ...machineService(parts).roles, ...adminService(parts).roles };
-    const rpcs = MACHINE_ACTION_NAMES.filter((action) => CALLS[action] !== undefined);
-    expect(rpcs).toHaveLength(12);
-    for (const action of rpcs) {
-      expect(MACHINE_ACTIONS[action].role, action).toBe(roles[CALLS[action] ?? '']);
-    }
-  });
+it('the role of each action on machines is the one that the server asks for its method', () => {
+  const parts = {} as ServerDependencies;
+  const needed = new Map([
+    ...[machineService(parts), adminService(parts)].flatMap(({ desc, roles }) =>
+      Object.entries(roles).map(([name, role]) => [methodName(desc, name), role] as const),
+    ),
+    ...operatorRoutes().map(({ name, needed }) => [name, needed] as const),
+  ]);
+  expect(MACHINE_ACTION_NAMES).toHaveLength(16);
+  for (const action of MACHINE_ACTION_NAMES) {
+    const { role, method } = MACHINE_ACTIONS[action];
+    expect([action, needed.get(method)]).toEqual([action, role]);
+  }
 });

@@ -8,7 +8,7 @@ import { EVENT_KINDS, isForAdmins } from '../../../../src/domain/event.ts';
 import type { Event } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fleet } from '../../api/clients.ts';
 import { failureOf, isInvalid } from '../../api/failure.ts';
-import { useForbidden } from '../../identity.tsx';
+import { METHODS, useForbidden, useIdentity } from '../../identity.tsx';
 import { useRowKeys } from '../../keyboard/use-row-keys.ts';
 import { useEvents } from '../../live/live.tsx';
 import { machineHref, operationHref } from '../../pages.ts';
@@ -30,6 +30,7 @@ export function AuditPage() {
   const [kind, setKind] = useUrlParam('kind');
   const [, navigate] = useLocation();
   const [news, setNews] = useState(0);
+  const { scope } = useIdentity();
   const forbidden = useForbidden();
   const asked = allOf([filter, kind && equals('kind', kind)]);
   const log = useInfiniteQuery({
@@ -48,7 +49,12 @@ export function AuditPage() {
     if (event?.operationId) navigate(operationHref(event.operationId));
     else if (event?.machineId) navigate(machineHref(event.machineId));
   });
-  const kinds = ['', ...EVENT_KINDS.filter((known) => !isForAdmins(known) || forbidden('admin') === '')];
+  const kinds = [
+    '',
+    ...EVENT_KINDS.filter(
+      (known) => !isForAdmins(known) || (scope === '' && forbidden('admin', METHODS.readTokens) === ''),
+    ),
+  ];
   const refresh = () => {
     setNews(0);
     void log.refetch();

@@ -56,7 +56,8 @@ function MachineShown({ machine }: { machine: MachineView }) {
   const gated = actionMachine(machine);
   const operations = useOperations(machineId);
   const whyNotNow = (action: MachineAction) =>
-    forbidden(MACHINE_ACTIONS[action].role) || (MACHINE_ACTIONS[action].whyNot(gated) ?? '');
+    forbidden(MACHINE_ACTIONS[action].role, [MACHINE_ACTIONS[action].method]) ||
+    (MACHINE_ACTIONS[action].whyNot(gated) ?? '');
   const ask = (action: MachineAction, known: Readonly<Record<string, string>> = {}) =>
     setDialog({ about: 'machine', action, known });
   const askOperation = (action: OperatorAction, operationId: string) =>

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { specOfMessage } from '../../../../src/domain/machine/machine-spec.ts';
 import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/machine/spec-field.ts';
 import type { Machine } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
-import { useForbidden } from '../../identity.tsx';
+import { METHODS, useForbidden } from '../../identity.tsx';
 import type { MachineView } from '../../machine-view.ts';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -23,7 +23,7 @@ export function SpecPanel({ machine }: { machine: MachineView }) {
       actions={
         !isEditing && (
           <Button
-            disabledBecause={forbidden('operator') || removed}
+            disabledBecause={forbidden('operator', METHODS.update) || removed}
             autoFocus={wasEdited}
             onClick={() => setEditing(true)}
           >

@@ -1,5 +1,5 @@
 /** The lines above and below the table: the selection, and whether the list is up to date. */
-import { useForbidden } from '../../identity.tsx';
+import { METHODS, useForbidden } from '../../identity.tsx';
 import { Button } from '../../ui/button.tsx';
 import { BULK_ACTION_NAMES, type BulkActionName, bulkAction } from './bulk-actions.ts';
 
@@ -16,7 +16,7 @@ export interface BulkButtonsProps {
 export function useWhyNoAction(selected: number): string {
   const forbidden = useForbidden();
   return (
-    forbidden('operator') ||
+    forbidden('operator', METHODS.start) ||
     (selected === 0 ? 'Select machines first, with the checkboxes or the x key.' : '')
   );
 }

@@ -1,4 +1,4 @@
-import { useForbidden } from '../../identity.tsx';
+import { METHODS, useForbidden } from '../../identity.tsx';
 import { Button } from '../../ui/button.tsx';
 import { BULK_CHANGES, type BulkChange } from './bulk-dialog.tsx';
 
@@ -11,7 +11,8 @@ export interface BulkBarProps {
 /** The bulk actions on the selected nodes. */
 export function BulkBar({ count, onClear, onChange }: BulkBarProps) {
   const forbidden = useForbidden();
-  const disabledBecause = forbidden('operator') || (count === 0 ? 'Select nodes first.' : '');
+  const disabledBecause =
+    forbidden('operator', METHODS.changeNodes) || (count === 0 ? 'Select nodes first.' : '');
   return (
     <div className="list-line">
       <span role="status" className={count === 0 ? 'soft' : 'numeric'}>

@@ -1,6 +1,6 @@
 import { Link } from 'wouter';
 import { installLifecycle } from '../../../../src/domain/install/install-state.ts';
-import { useForbidden } from '../../identity.tsx';
+import { METHODS, useForbidden } from '../../identity.tsx';
 import { machineHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -87,7 +87,7 @@ export function NodeTable({ nodes, marked, shown, selected, onSelect, onShow, on
                 {(node.state === 'discovered' || node.state === 'install_failed') && (
                   <Button
                     kind="primary"
-                    disabledBecause={forbidden('operator')}
+                    disabledBecause={forbidden('operator', METHODS.approveNode)}
                     label={`${node.state === 'discovered' ? 'Approve' : 'Reset'} ${node.id}`}
                     onClick={() => onApprove(node)}
                   >

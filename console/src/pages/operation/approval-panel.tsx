@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import type { Approval } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { admin } from '../../api/clients.ts';
-import { useForbidden, useIdentity } from '../../identity.tsx';
+import { METHODS, useForbidden, useIdentity } from '../../identity.tsx';
 import type { OperationView } from '../../operation-view.ts';
 import { Button } from '../../ui/button.tsx';
 import { Age, TimeLeft } from '../../ui/time.tsx';
@@ -52,12 +52,18 @@ function Waiting({
       <p className="next-advice">
         <Button
           kind="primary"
-          disabledBecause={isOwn ? 'You requested it: another operator must approve.' : forbidden(role)}
+          disabledBecause={
+            isOwn ? 'You requested it: another operator must approve.' : forbidden(role, METHODS.approve)
+          }
           onClick={() => onChoose('approve')}
         >
           Approve
         </Button>
-        <Button kind="danger" disabledBecause={forbidden('operator')} onClick={() => onChoose('reject')}>
+        <Button
+          kind="danger"
+          disabledBecause={forbidden('operator', METHODS.reject)}
+          onClick={() => onChoose('reject')}
+        >
           Reject
         </Button>
       </p>

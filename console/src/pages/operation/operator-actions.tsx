@@ -15,7 +15,7 @@ import { OperatorAction_Value } from '../../../../src/gen/baremetal/admin/v1/adm
 import type { Operation } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { admin, machines } from '../../api/clients.ts';
 import { capitalize } from '../../capitalize.ts';
-import { useForbidden } from '../../identity.tsx';
+import { METHODS, useForbidden } from '../../identity.tsx';
 import { machineView } from '../../machine-view.ts';
 import { type OperationView, operationView } from '../../operation-view.ts';
 import { Button } from '../../ui/button.tsx';
@@ -51,7 +51,7 @@ export function useOfferedActions(view: OperationView | null): readonly OfferedA
   return OPERATOR_ACTION_NAMES.map((action) => ({
     action,
     title: titleOf(action),
-    disabledBecause: forbidden('operator') || whyUnavailable(action, acted),
+    disabledBecause: forbidden('operator', METHODS.act) || whyUnavailable(action, acted),
   }));
 }
 
