@@ -76,6 +76,7 @@ export interface TestServerOptions {
   /** Beside the fake one. */
   readonly providers?: Configuration['providers'];
   readonly clusters?: Configuration['clusters'];
+  readonly roles?: Configuration['roles'];
   /** With the authority that the test's own client trusts. */
   readonly tls?: NonNullable<Configuration['tls']> & { readonly caFile: string };
   /** Other sections of the configuration file, as they are after reading. */
@@ -147,6 +148,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       providers: options.providers ?? {},
       clusters: options.clusters ?? {},
       credentials: options.credentials ?? {},
+      roles: options.roles ?? new Map(),
       tls: options.tls ?? null,
       ...options.configuration,
       certificates: options.certificates ?? [],

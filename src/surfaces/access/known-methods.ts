@@ -11,7 +11,8 @@ import { OperationService } from '../../gen/baremetal/v2/operation_service_pb.ts
 import { REST_API } from '../rest/api/rest-api.ts';
 import type { RestRoute, RouteCaller } from '../rest/api/route.ts';
 
-const SERVICES: readonly DescService[] = [
+/** Every service of the server. */
+export const SERVICES: readonly DescService[] = [
   MachineServiceV1,
   PlanService,
   RunService,

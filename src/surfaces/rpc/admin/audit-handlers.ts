@@ -1,7 +1,9 @@
 /** The event log with its proof, and the key that signs it. */
+
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { publicPem } from '../../../audit/audit-key.ts';
+import { needsWholeFleet } from '../../../domain/access/scope.ts';
 import { invalidField } from '../../../domain/error/fault.ts';
 import { checkText } from '../../../domain/machine/machine-input.ts';
 import type { AdminService } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
@@ -17,7 +19,8 @@ export function auditHandlers(
 ): Pick<Handlers<typeof AdminService>, 'exportAudit' | 'getAuditKey'> {
   const { database, audit, now } = dependencies;
   return {
-    async *exportAudit(request) {
+    async *exportAudit(request, { caller: { scope } }) {
+      if (scope !== null) throw needsWholeFleet('the audit log', scope);
       const since = timeOf(request.since, 'since');
       const until = timeOf(request.until, 'until');
       if (since && until && since >= until) throw invalidField('until', 'must be after since');
@@ -26,7 +29,8 @@ export function auditHandlers(
       for await (const lines of records) if (lines.length > 0) yield { lines };
     },
 
-    async getAuditKey() {
+    async getAuditKey(_request, { caller: { scope } }) {
+      if (scope !== null) throw needsWholeFleet('the audit log', scope);
       const { keyId, publicKey } = audit.key();
       const last = await lastCheckpoint(database);
       return {

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Role } from '../../src/domain/actor.ts';
+import { adminService } from '../../src/surfaces/rpc/admin/admin-service.ts';
+import { fleetService } from '../../src/surfaces/rpc/fleet/fleet-service.ts';
+import type { ServerDependencies } from '../../src/surfaces/rpc/server-dependencies.ts';
+import { machineServiceV1 } from '../../src/surfaces/rpc/v1/machine-service.ts';
+import { planService } from '../../src/surfaces/rpc/v1/plan-service.ts';
+import { runService } from '../../src/surfaces/rpc/v1/run-service.ts';
+import { machineService } from '../../src/surfaces/rpc/v2/machine-service.ts';
+import { operationService } from '../../src/surfaces/rpc/v2/operation-service.ts';
+import {
+  type MatrixMethod,
+  type MatrixRow,
+  type MatrixSite,
+  matrixMethods,
+  otherRoutes,
+  roleRows,
+  scopeRows,
+  startMatrixSite,
+} from './authorization-matrix.ts';
+
+let site: MatrixSite;
+let methods: MatrixMethod[];
+
+beforeAll(async () => {
+  const parts = {} as ServerDependencies;
+  const services = [
+    machineServiceV1(parts),
+    planService(parts),
+    runService(parts),
+    machineService(parts),
+    operationService(parts),
+    adminService(parts),
+    fleetService(parts, () => []),
+  ];
+  methods = matrixMethods(
+    new Map(services.map(({ desc, roles }) => [desc.typeName, roles as Record<string, Role>])),
+  );
+  site = await startMatrixSite();
+});
+afterAll(() => site?.stop());
+
+function deviations(rows: readonly MatrixRow[]): string[] {
+  return rows
+    .filter(({ expected, actual }) => expected !== actual)
+    .map(
+      ({ method, caller, target, expected, actual }) =>
+        `${method} × ${caller} × ${target}: ${actual}, not ${expected}`,
+    );
+}
+
+test('every method and route lets in exactly the callers that may call it', async () => {
+  const rows = await roleRows(site, methods);
+  expect(rows.length).toBeGreaterThan(90 * 8);
+  expect(deviations(rows)).toEqual([]);
+});
+
+test('every method and route keeps to the scope of its caller', async () => {
+  const before = await site.server.machines.getMachine({ machineId: site.globex.machineId });
+  const rows = await scopeRows(site, methods);
+  expect(rows.length).toBe(methods.length * 3 * 2);
+  expect(deviations(rows)).toEqual([]);
+  expect(await site.server.machines.getMachine({ machineId: site.globex.machineId })).toEqual(before);
+});
+
+test('the other routes are those of machines, agents and load balancers', () => {
+  expect(otherRoutes().map(({ caller }) => caller)).not.toContain('viewer');
+  expect(new Set(otherRoutes().map(({ caller }) => caller))).toEqual(
+    new Set(['anyone', 'agent', 'boot', 'machine']),
+  );
+});

@@ -1,0 +1,202 @@
+/**
+ * A request for every method and route, that names what a tenant has. A method that is not here fails the matrix: add it, with what
+ * a caller of another scope must be answered.
+ */
+import type { Tenant } from './tenants.ts';
+
+/** `not-found`: like what does not exist. `clean`: answered, without a word of the tenant. `refused`: it is out of scope. */
+export type Outside = 'not-found' | 'clean' | 'refused';
+
+export interface MatrixCall {
+  readonly outside: Outside;
+  readonly request: (tenant: Tenant) => object;
+}
+
+let count = 0;
+const requestId = () => `matrix-${++count}`;
+const named = (request: MatrixCall['request']): MatrixCall => ({ outside: 'not-found', request });
+const listed = (request: MatrixCall['request'] = () => ({})): MatrixCall => ({ outside: 'clean', request });
+const fleetWide = (request: MatrixCall['request'] = () => ({})): MatrixCall => ({
+  outside: 'refused',
+  request,
+});
+
+const machine = named(({ machineId }) => ({ machineId, requestId: requestId(), reason: 'matrix', flag: 1 }));
+const operation = named(({ operationId }) => ({ operationId, reason: 'matrix', action: 1 }));
+const run = named(({ operationId }) => ({ runId: operationId.replace(/^op-/, 'run-'), reason: 'matrix' }));
+const register: MatrixCall = {
+  outside: 'refused',
+  request: ({ name }) => ({ machine: { machineId: `${name}-${requestId()}`, spec: { customerId: name } } }),
+};
+const update = named(({ machineId }) => ({ machine: { machineId, labels: { matrix: 'yes' } } }));
+
+const V1 = 'baremetal.v1.';
+const V2 = 'baremetal.v2.';
+const ADMIN = 'baremetal.admin.v1.AdminService/';
+const FLEET = 'baremetal.fleet.v1.FleetService/';
+
+export const CALLS: Readonly<Record<string, MatrixCall>> = {
+  [`${V1}MachineService/RegisterMachine`]: register,
+  [`${V1}MachineService/GetMachine`]: machine,
+  [`${V1}MachineService/ListMachines`]: listed(),
+  [`${V1}MachineService/UpdateMachine`]: update,
+  [`${V1}PlanService/GetPlan`]: named(({ name }) => ({ planId: `${name}-plan` })),
+  [`${V1}PlanService/ListPlans`]: listed(),
+  [`${V1}RunService/StartRun`]: named(({ machineId }) => ({
+    machineId,
+    requestId: requestId(),
+    type: 'REBOOT',
+  })),
+  [`${V1}RunService/GetRun`]: run,
+  [`${V1}RunService/ListRuns`]: listed(),
+  [`${V1}RunService/CancelRun`]: run,
+  [`${V1}RunService/WatchRuns`]: listed(() => ({ sendSynced: true })),
+  [`${V1}RunService/StreamRunLogs`]: run,
+  [`${V2}MachineService/RegisterMachine`]: register,
+  [`${V2}MachineService/GetMachine`]: machine,
+  [`${V2}MachineService/ListMachines`]: listed(),
+  [`${V2}MachineService/UpdateMachine`]: update,
+  [`${V2}MachineService/RebootMachine`]: machine,
+  [`${V2}MachineService/ReimageMachine`]: machine,
+  [`${V2}MachineService/EnterMaintenance`]: machine,
+  [`${V2}MachineService/ExitMaintenance`]: machine,
+  [`${V2}MachineService/CancelOperation`]: operation,
+  [`${V2}OperationService/GetOperation`]: operation,
+  [`${V2}OperationService/ListOperations`]: listed(),
+  [`${V2}OperationService/WatchOperations`]: listed(() => ({ sendSynced: true })),
+  [`${V2}OperationService/StreamOperationLogs`]: operation,
+  [`${ADMIN}FlagMachine`]: machine,
+  [`${ADMIN}UnflagMachine`]: machine,
+  [`${ADMIN}ClearNeedsIntervention`]: machine,
+  [`${ADMIN}CreateMachine`]: named(({ machineId }) => ({ machineId, pool: 'acme-pool' })),
+  [`${ADMIN}CreatePool`]: { outside: 'refused', request: ({ pool }) => ({ name: pool }) },
+  [`${ADMIN}ListPools`]: listed(),
+  [`${ADMIN}GetPool`]: named(({ pool }) => ({ name: pool })),
+  [`${ADMIN}OnboardMachine`]: named(({ machineId }) => ({
+    machineId,
+    requestId: requestId(),
+    pool: 'acme-pool',
+  })),
+  [`${ADMIN}DecommissionMachine`]: named(({ machineId }) => ({ machineId, requestId: requestId(), mode: 1 })),
+  [`${ADMIN}DrainMachine`]: machine,
+  [`${ADMIN}RemoveMachine`]: machine,
+  [`${ADMIN}EraseMachine`]: machine,
+  [`${ADMIN}MigrateMachine`]: named(({ machineId }) => ({
+    machineId,
+    requestId: requestId(),
+    macAddresses: ['52:54:00:00:00:99'],
+    serialNumber: 'matrix',
+  })),
+  [`${ADMIN}SetServiceState`]: named(({ machineId }) => ({ machineId, service: 'active', reason: 'matrix' })),
+  [`${ADMIN}ActOnOperation`]: operation,
+  [`${ADMIN}ApproveOperation`]: operation,
+  [`${ADMIN}RejectOperation`]: operation,
+  [`${ADMIN}ListOperatorActions`]: operation,
+  [`${ADMIN}ExplainMachine`]: machine,
+  [`${ADMIN}CreatePlan`]: {
+    outside: 'refused',
+    request: ({ name }) => ({
+      plan: {
+        planId: `${name}-plan`,
+        displayName: requestId(),
+        steps: [{ name: 'boot', kind: { case: 'reboot', value: {} } }],
+      },
+    }),
+  },
+  [`${ADMIN}CreateToken`]: {
+    outside: 'refused',
+    request: ({ name }) => ({ name: `${name}-viewer`, role: 'viewer' }),
+  },
+  [`${ADMIN}ListTokens`]: listed(),
+  [`${ADMIN}RevokeToken`]: named(({ name }) => ({ name: `${name}-spare` })),
+  [`${ADMIN}ExportAudit`]: fleetWide(),
+  [`${ADMIN}GetAuditKey`]: fleetWide(),
+  [`${FLEET}WhoAmI`]: listed(),
+  [`${FLEET}GetOverview`]: listed(),
+  [`${FLEET}CountMachines`]: listed(() => ({ facets: ['customer_id', 'pool', 'labels.secret'] })),
+  [`${FLEET}IndexMachines`]: listed(),
+  [`${FLEET}GetMachines`]: listed(({ machineId }) => ({ machineIds: [machineId] })),
+  [`${FLEET}WatchEvents`]: listed(),
+  [`${FLEET}ListEvents`]: listed(() => ({ pageSize: 1000 })),
+  [`${FLEET}GetMetricHistory`]: named(({ machineId }) => ({ machineId })),
+};
+
+export interface MatrixRoute {
+  readonly outside: Outside;
+  /** The path with what the tenant has in place of its parameters. */
+  readonly path: (tenant: Tenant) => string;
+  readonly body?: (tenant: Tenant) => unknown;
+}
+
+const NODES = '/api/v1/nodes';
+const node = (rest: string, body?: MatrixRoute['body']): MatrixRoute => ({
+  outside: 'not-found',
+  path: ({ machineId }) => `${NODES}/${machineId}${rest}`,
+  ...(body && { body }),
+});
+const list = (path: string): MatrixRoute => ({ outside: 'clean', path: () => path });
+const bulk = (what: string, change: object): MatrixRoute => ({
+  outside: 'clean',
+  path: () => `${NODES}/bulk/${what}`,
+  body: ({ machineId }) => ({ node_ids: [machineId], ...change }),
+});
+
+/** The routes that operators call. */
+export const ROUTES: Readonly<Record<string, MatrixRoute>> = {
+  'GET /api/v1/machine/config': list('/api/v1/machine/config'),
+  'GET /api/v1/machine/list': list('/api/v1/machine/list'),
+  'GET /api/v1/pool/list': list('/api/v1/pool/list'),
+  'GET /api/v1/pool/show/:name': { outside: 'not-found', path: ({ pool }) => `/api/v1/pool/show/${pool}` },
+  'GET /api/v1/nodes/:id/boots': node('/boots'),
+  'GET /api/v1/boots': list('/api/v1/boots'),
+  'GET /api/v1/images': list('/api/v1/images'),
+  'GET /api/v1/images/:name': { outside: 'not-found', path: ({ name }) => `/api/v1/images/${name}-image` },
+  'GET /api/v1/images/:name/upload': {
+    outside: 'refused',
+    path: ({ name }) => `/api/v1/images/${name}-image/upload?sha256=${'0'.repeat(64)}`,
+  },
+  'PUT /api/v1/images/:name/content': {
+    outside: 'refused',
+    path: ({ name }) => `/api/v1/images/${name}-image/content?sha256=${'0'.repeat(64)}`,
+  },
+  'DELETE /api/v1/images/:name': { outside: 'refused', path: ({ name }) => `/api/v1/images/${name}-image` },
+  'GET /api/v1/images/:name/content': {
+    outside: 'not-found',
+    path: ({ name }) => `/api/v1/images/${name}-image/content`,
+  },
+  'GET /api/v1/workflows': list('/api/v1/workflows'),
+  'GET /api/v1/workflows/:name': {
+    outside: 'not-found',
+    path: ({ name }) => `/api/v1/workflows/${name}-workflow`,
+  },
+  'POST /api/v1/workflows': {
+    outside: 'refused',
+    path: () => '/api/v1/workflows',
+    body: ({ name }) => ({ name: `${name}-workflow` }),
+  },
+  'DELETE /api/v1/workflows/:name': {
+    outside: 'not-found',
+    path: ({ name }) => `/api/v1/workflows/${name}-workflow`,
+  },
+  'POST /api/v1/nodes': {
+    outside: 'refused',
+    path: () => NODES,
+    body: ({ mac }) => ({ mac_address: mac }),
+  },
+  'GET /api/v1/nodes': list(`${NODES}?view=inventory`),
+  'GET /api/v1/nodes/:id': node(''),
+  'GET /api/v1/nodes/:id/inventory': node('/inventory'),
+  'PATCH /api/v1/nodes/:id': node('', () => ({ notes: 'matrix' })),
+  'PATCH /api/v1/nodes/:id/state': node('/state', () => ({ state: 'pending' })),
+  'DELETE /api/v1/nodes/:id': node(''),
+  'POST /api/v1/nodes/:id/tags': node('/tags', () => ({ tag: 'matrix' })),
+  'DELETE /api/v1/nodes/:id/tags/:tag': node('/tags/matrix'),
+  'GET /api/v1/nodes/:id/history': node('/history'),
+  'GET /api/v1/nodes/stats': list(`${NODES}/stats`),
+  'GET /api/v1/nodes/stalled': list(`${NODES}/stalled`),
+  'POST /api/v1/nodes/bulk/state': bulk('state', { state: 'pending' }),
+  'POST /api/v1/nodes/bulk/approve': bulk('approve', {}),
+  'POST /api/v1/nodes/bulk/tags': bulk('tags', { add: ['matrix'] }),
+  'POST /api/v1/nodes/bulk/workflow': bulk('workflow', { workflow: null }),
+  'POST /api/v1/nodes/bulk/group': bulk('group', { group: null }),
+};
