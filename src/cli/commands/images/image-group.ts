@@ -58,6 +58,7 @@ export function imageGroup(context: CommandContext): Command {
 interface AddOptions {
   readonly output: OutputFormat;
   readonly sha256?: string;
+  readonly scope?: string;
 }
 
 function addImage(context: CommandContext): Command {
@@ -68,7 +69,11 @@ function addImage(context: CommandContext): Command {
       '<file>',
       'a disk image: raw, compressed with gzip, xz or zstd, or qcow2 without a backing file',
     )
-    .option('--sha256 <digest>', 'the expected digest; a file with another digest is not uploaded');
+    .option('--sha256 <digest>', 'the expected digest; a file with another digest is not uploaded')
+    .option(
+      '--scope <filter>',
+      "the scope that it belongs to, such as 'customer_id=acme' (default: all share it)",
+    );
   return addOutput(command).action(
     context.restAction<AddOptions>(async ({ args: [name = '', given = ''], options, rest }) => {
       const file = context.pathOf(given);
@@ -76,7 +81,8 @@ function addImage(context: CommandContext): Command {
       if (options.sha256 !== undefined && options.sha256.toLowerCase() !== sha256) {
         throw new UsageError(`${given} has the digest ${sha256}, not ${options.sha256}`);
       }
-      const image = await send(context, rest, { name, file, sha256 }, isForPeople(options.output));
+      const { scope = '' } = options;
+      const image = await send(context, rest, { name, file, sha256, scope }, isForPeople(options.output));
       writeOne(context.out, options.output, IMAGES, image, () =>
         context.out.line(
           `added ${plainText(image.name)}: ${bytesText(image.size_bytes)}, sha256 ${image.sha256}${imageKind(image)}`,
@@ -106,6 +112,7 @@ async function digestOf(file: string): Promise<string> {
 }
 
 interface Sending {
+  readonly scope: string;
   readonly name: string;
   readonly file: string;
   readonly sha256: string;
@@ -114,10 +121,11 @@ interface Sending {
 async function send(
   context: CommandContext,
   rest: Rest,
-  { name, file, sha256 }: Sending,
+  { name, file, sha256, scope }: Sending,
   showsProgress: boolean,
 ): Promise<ImageBody> {
   const path = `/images/${encodeURIComponent(name)}`;
+  const owner = scope === '' ? '' : `&scope=${encodeURIComponent(scope)}`;
   const { data: upload } = await rest.call<Answer<{ offset: number; piece_bytes: number }>>(
     'GET',
     `${path}/upload?sha256=${sha256}`,
@@ -132,7 +140,7 @@ async function send(
       const bytes = await piece(handle, offset, Math.min(upload.piece_bytes, size - offset));
       const range = `bytes ${offset}-${offset + bytes.length - 1}/${size}`;
       const { data } = await rest.putBytes<Answer<ImageBody>>(
-        `${path}/content?sha256=${sha256}`,
+        `${path}/content?sha256=${sha256}${owner}`,
         bytes,
         range,
       );
