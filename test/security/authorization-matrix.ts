@@ -23,7 +23,7 @@ export interface MatrixRow {
 }
 
 /** A role of the configuration, with some methods of each kind. */
-export const CUSTOM_ROLE = {
+const CUSTOM_ROLE = {
   'on-call': {
     methods: [
       'MachineService/Get*',
@@ -83,7 +83,8 @@ async function addOwned(server: TestServer, { name, scope, tokens }: Tenant): Pr
   const { AdminService } = await import('../../src/gen/baremetal/admin/v1/admin_service_pb.ts');
   await server.client(AdminService, tokens.admin).createPlan({ plan: { planId: `${name}-plan`, steps } });
   await rest(server, tokens.admin, 'POST', '/api/v1/workflows', { name: `${name}-workflow` });
-  await server.admin.createToken({ name: `${name}-spare`, role: 'viewer', scope });
+  for (const spare of ['spare', 'turned'])
+    await server.admin.createToken({ name: `${name}-${spare}`, role: 'viewer', scope });
   await server.sql(
     `INSERT INTO images (image_name, sha256, size_bytes, created_by, scope_terms)
      SELECT $1, repeat('0', 64), 1, 'admin:matrix', scope_terms FROM tokens WHERE name = $2`,
@@ -310,7 +311,7 @@ function withoutEcho(text: string, { outside }: MatrixMethod, tenant: Tenant): s
   const plain = echoed.reduce((rest_, word) => rest_.replaceAll(word, ''), text);
   return outside === 'clean'
     ? plain
-    : plain.replace(new RegExp(`${name}-(plan|workflow|image|spare|viewer|matrix-\\d+)`, 'g'), '');
+    : plain.replace(new RegExp(`${name}-(plan|workflow|image|spare|turned|viewer|matrix-\\d+)`, 'g'), '');
 }
 
 /** The routes that no operator calls: with and without a token, none of them is answered as an operator's would be. */

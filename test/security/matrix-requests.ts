@@ -109,6 +109,7 @@ export const CALLS: Readonly<Record<string, MatrixCall>> = {
   },
   [`${ADMIN}ListTokens`]: listed(),
   [`${ADMIN}RevokeToken`]: named(({ name }) => ({ name: `${name}-spare` })),
+  [`${ADMIN}RotateToken`]: named(({ name }) => ({ name: `${name}-turned` })),
   [`${ADMIN}ExportAudit`]: fleetWide(),
   [`${ADMIN}GetAuditKey`]: fleetWide(),
   [`${FLEET}WhoAmI`]: listed(),

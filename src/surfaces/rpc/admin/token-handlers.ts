@@ -1,7 +1,13 @@
 /** Tokens and plans. */
 import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { type Caller, coversGrant, grantOf, type RoleTable } from '../../../domain/access/caller.ts';
+import {
+  type Caller,
+  coversGrant,
+  type Grant,
+  grantOf,
+  type RoleTable,
+} from '../../../domain/access/caller.ts';
 import { narrowed, parseScope } from '../../../domain/access/scope.ts';
 import { ROLES } from '../../../domain/actor.ts';
 import { inAnyCase } from '../../../domain/any-case.ts';
@@ -76,6 +82,7 @@ export function tokenHandlers(
     },
 
     async rotateToken(request, { caller }) {
+      await checkMayHold(dependencies, request.name, caller);
       const secret = newSecret();
       const expiresAt = expiryOf(request, dependencies.now()) ?? 'same lifetime';
       const token = await rotateToken(dependencies.database, {
@@ -117,14 +124,30 @@ function checkTokenName(name: string): string {
   return name;
 }
 
+/** The caller of a rotation gets the token's secret: it must be allowed to do what the token is. */
+async function checkMayHold(
+  { database, roles }: ServerDependencies,
+  name: string,
+  caller: Caller,
+): Promise<void> {
+  const tokens = await listTokens(database, caller.scope);
+  const live = tokens.find((token) => token.name === name && token.revokedAt === null);
+  if (live) checkCovers(caller, grantOf(roles, { role: live.role, scope: null }));
+}
+
 /** A token may do no more than the one that creates it. */
 function checkRole(roles: RoleTable, role: string, caller: Caller): string {
   const known = inAnyCase([...ROLES, ...roles.keys()], role);
   if (!known) throw invalidField('role', `must be one of ${[...ROLES, ...roles.keys()].join(', ')}`);
-  if (coversGrant(caller, grantOf(roles, { role: known, scope: null }))) return known;
+  checkCovers(caller, grantOf(roles, { role: known, scope: null }));
+  return known;
+}
+
+function checkCovers(caller: Caller, grant: Grant): void {
+  if (coversGrant(caller, grant)) return;
   throw new Fault('PERMISSION_DENIED', {
-    message: `a token of the role ${known} could do more than ${caller.actor.id}, which has ${caller.role}`,
-    metadata: { needed: known, role: caller.role },
+    message: `a token of the role ${grant.role} could do more than ${caller.actor.id}, which has ${caller.role}`,
+    metadata: { needed: grant.role, role: caller.role },
   });
 }
 
