@@ -384,4 +384,45 @@ describe('what a caller with a scope changes', () => {
     expect((await viewer.admin.listPools({})).pools.map(({ name }) => name)).toEqual(['acme-own', acme.pool]);
     expect((await theirs.admin.listPools({})).pools.map(({ name }) => name)).toEqual([globex.pool]);
   });
+
+  test('a node gets no workflow of another tenant, and no word of it', async () => {
+    for (const { name, tokens } of [acme, globex]) {
+      const { status } = await rest(server, tokens.admin, 'POST', '/api/v1/workflows', {
+        name: `${name}-flow`,
+      });
+      expect(status).toBe(201);
+    }
+    const give = (workflow: string) =>
+      rest(server, acme.tokens.operator, 'PATCH', `/api/v1/nodes/${acme.machineId}`, { workflow });
+    const [foreign, none] = [await give('globex-flow'), await give('no-flow')];
+    expect([foreign.status, foreign.text]).toEqual([422, none.text.replaceAll('no-flow', 'globex-flow')]);
+    expect((await give('acme-flow')).status).toBe(200);
+    const path = '/api/v1/workflows/globex-flow';
+    expect((await rest(server, acme.tokens.admin, 'DELETE', path)).status).toBe(404);
+    expect(
+      (await rest(server, acme.tokens.admin, 'POST', '/api/v1/workflows', { name: 'globex-flow' })).status,
+    ).toBe(403);
+    expect((await rest(server, globex.tokens.admin, 'GET', path)).status).toBe(200);
+  });
+
+  test('a pool that two tenants share counts the machines of each for itself', async () => {
+    const pool = fresh('both');
+    await server.admin.createPool({ name: pool });
+    for (const [customerId, many] of [
+      ['acme', 1],
+      ['globex', 2],
+    ] as const)
+      for (let nr = 0; nr < many; nr += 1) {
+        const machineId = fresh(`in-pool-${customerId}`);
+        await server.machines.registerMachine({ machine: { machineId, spec: { customerId } } });
+        await server.admin.createMachine({ machineId, pool });
+      }
+    const totalFor = async (token: string) => {
+      const { body } = await rest(server, token, 'GET', `/api/v1/pool/show/${pool}`);
+      return [body.total, (await as(server, token).admin.getPool({ name: pool })).total];
+    };
+    expect(await totalFor(acme.tokens.viewer)).toEqual([1, 1]);
+    expect(await totalFor(globex.tokens.viewer)).toEqual([2, 2]);
+    expect(await totalFor(server.adminToken)).toEqual([3, 3]);
+  });
 });
