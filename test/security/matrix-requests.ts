@@ -144,11 +144,13 @@ const bulk = (what: string, change: object): MatrixRoute => ({
 
 /** The routes that operators call. */
 export const ROUTES: Readonly<Record<string, MatrixRoute>> = {
+  'POST /auth/session': list('/auth/session'),
   'GET /api/v1/machine/config': list('/api/v1/machine/config'),
   'GET /api/v1/machine/list': list('/api/v1/machine/list'),
   'GET /api/v1/pool/list': list('/api/v1/pool/list'),
   'GET /api/v1/pool/show/:name': { outside: 'not-found', path: ({ pool }) => `/api/v1/pool/show/${pool}` },
   'GET /api/v1/nodes/:id/boots': node('/boots'),
+  'POST /api/v1/nodes/:id/boot-url': node('/boot-url'),
   'GET /api/v1/boots': list('/api/v1/boots'),
   'GET /api/v1/images': list('/api/v1/images'),
   'GET /api/v1/images/:name': { outside: 'not-found', path: ({ name }) => `/api/v1/images/${name}-image` },

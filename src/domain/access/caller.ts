@@ -48,8 +48,8 @@ export function grantOf(
   return { role, scope, methods: isRole(role) ? null : (roles.get(role) ?? NO_METHODS) };
 }
 
-/** Everyone may ask who they are: clients need it to show what they may do. */
-const WHO_AM_I = 'baremetal.fleet.v1.FleetService/WhoAmI';
+/** Everyone may ask who they are, for clients show what they may do, and sign in to the console. */
+const FOR_EVERY_ROLE: readonly string[] = ['baremetal.fleet.v1.FleetService/WhoAmI', 'POST /auth/session'];
 
 /** `method` is `package.Service/Method`, or `METHOD /path` of a REST route; `needed` is the built-in role that may call it. */
 export function mayCall(
@@ -57,7 +57,7 @@ export function mayCall(
   method: string,
   needed: Role,
 ): boolean {
-  if (method === WHO_AM_I) return true;
+  if (FOR_EVERY_ROLE.includes(method)) return true;
   return methods === null ? isRole(role) && roleCovers(role, needed) : methods.has(method);
 }
 

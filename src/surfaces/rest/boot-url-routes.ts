@@ -11,8 +11,9 @@ export function bootUrlRoutes(app: FastifyInstance, dependencies: BootRouteDepen
   const { nodes } = dependencies;
   serveRoutes(app, BOOT_URL_ROUTES, dependencies, {
     issue: async ({ request, reply, params, caller }) => {
-      const { facts } = await getNode(nodes, params.id);
-      const { secret, expiresAt } = await issueBootUrl(nodes, params.id, caller.actor);
+      const within = { ...nodes, scope: caller.scope };
+      const { facts } = await getNode(within, params.id);
+      const { secret, expiresAt } = await issueBootUrl(within, params.id, caller.actor);
       const folder = `${baseUrlOf(dependencies, request)}/boot/once/${secret}`;
       const loader = installerArchOf(facts.arch) === 'arm64' ? 'boot-arm64.efi' : 'boot.efi';
       reply.header('cache-control', 'no-store').code(201);
