@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -8,25 +7,13 @@ import { oidcConfiguration } from '../../src/surfaces/access/oidc/oidc-configura
 import { CHROMIUM, Console } from '../console/console.ts';
 import { CONSOLE_SECRET, startIssuer, type TestIssuer } from '../parts/issuer.ts';
 
-/** The issuer must know where the console is before the console is there. */
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
-
 describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the console and an issuer'), () => {
   let issuer: TestIssuer;
   let console: Console;
   let base: string;
   const dir = mkdtempSync(join(tmpdir(), 'ingot-test-oidc-'));
   beforeAll(async () => {
-    const httpPort = await freePort();
-    // Another host than the issuer's, so that the two are different sites for the browser.
-    base = `http://localhost:${httpPort}`;
-    issuer = await startIssuer({ redirectUris: [`${base}/auth/callback`], groupsIn: 'userinfo' });
+    issuer = await startIssuer({ groupsIn: 'userinfo' });
     const secretFile = join(dir, 'secret');
     writeFileSync(secretFile, `${CONSOLE_SECRET}\n`);
     const oidc = oidcConfiguration.parse([
@@ -39,7 +26,10 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the console and an issuer'),
         mappings: [{ claim: 'groups', value: 'fleet-ops', role: 'operator' }],
       },
     ]);
-    console = await Console.start({ httpPort, configuration: { oidc } });
+    console = await Console.start({ configuration: { oidc } });
+    // Another host than the issuer's, so that the two are different sites for the browser.
+    base = console.server.httpUrl.replace('127.0.0.1', 'localhost');
+    issuer.redirectTo(`${base}/auth/callback`);
   });
   afterAll(async () => {
     await console?.stop();

@@ -30,6 +30,8 @@ export interface TestIssuer {
   sign(claims: JWTPayload, header?: Readonly<Record<string, string>>): Promise<string>;
   /** From now on it signs with a new key. The old one is published too, or it is withdrawn. */
   rotate(old: 'published' | 'withdrawn'): Promise<void>;
+  /** Lets the console wait for codes at this URL. */
+  redirectTo(uri: string): void;
   /** How often its keys were read. */
   readonly keyReads: number;
   goDown(): Promise<void>;
@@ -38,8 +40,6 @@ export interface TestIssuer {
 }
 
 export interface TestIssuerOptions {
-  /** Where the console waits for codes. */
-  readonly redirectUris?: readonly string[];
   /** Whether groups are in the ID token, or only in the answer about a user. */
   readonly groupsIn?: 'id-token' | 'userinfo';
   readonly idTokenSeconds?: number;
@@ -48,6 +48,7 @@ export interface TestIssuerOptions {
 export async function startIssuer(options: TestIssuerOptions = {}): Promise<TestIssuer> {
   let keys: SigningKey[] = [await newKey(1)];
   let made = 1;
+  const redirectUris: string[] = [];
   let keyReads = 0;
   let handle: ReturnType<Provider['callback']>;
   const server = createServer((request, response) => {
@@ -58,7 +59,7 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
   const serve = () => {
-    handle = new Provider(url, configuration(options, keys)).callback();
+    handle = new Provider(url, configuration(options, keys, redirectUris)).callback();
   };
   serve();
   return {
@@ -73,6 +74,10 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
     rotate: async (old) => {
       made += 1;
       keys = [await newKey(made), ...(old === 'published' ? keys : [])];
+      serve();
+    },
+    redirectTo: (uri) => {
+      redirectUris.push(uri);
       serve();
     },
     get keyReads() {
@@ -91,14 +96,18 @@ async function newKey(number: number): Promise<SigningKey> {
   return { kid, jwk, key: privateKey };
 }
 
-function configuration(options: TestIssuerOptions, keys: readonly SigningKey[]): Configuration {
+function configuration(
+  options: TestIssuerOptions,
+  keys: readonly SigningKey[],
+  redirectUris: readonly string[],
+): Configuration {
   const groupsOf = (name: string | undefined) => GROUPS[name ?? ''] ?? [];
   return {
     clients: [
       {
         client_id: 'ingot-console',
         client_secret: CONSOLE_SECRET,
-        redirect_uris: [...(options.redirectUris ?? [])],
+        redirect_uris: [...redirectUris],
         grant_types: ['authorization_code'],
         response_types: ['code'],
       },
