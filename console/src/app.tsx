@@ -91,8 +91,8 @@ function SignedIn() {
 }
 
 async function whoAmI(): Promise<Identity> {
-  const { name, role, version, scope, methods } = await fleet.whoAmI({});
-  return { name, role, version, scope, methods: new Set(methods) };
+  const { name, role, version, scope, methods, insecurePlaintext } = await fleet.whoAmI({});
+  return { name, role, version, scope, methods: new Set(methods), insecurePlaintext };
 }
 
 function Pages() {

@@ -11,6 +11,8 @@ export interface Identity {
   /** As the server names them: `package.Service/Method`, or `METHOD /path`. */
   readonly methods: ReadonlySet<string>;
   readonly version: string;
+  /** The server listens on the network without TLS. */
+  readonly insecurePlaintext: boolean;
 }
 
 const IdentityContext = createContext<Identity | null>(null);

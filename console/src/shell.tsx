@@ -15,7 +15,7 @@ import { useToasts } from './ui/toasts.tsx';
 
 export function Shell({ children }: { children: ReactNode }) {
   const [path, navigate] = useLocation();
-  const { name, role, scope } = useIdentity();
+  const { name, role, scope, insecurePlaintext } = useIdentity();
   const help = useShortcut('?', 'Show keyboard shortcuts');
   const palette = useShortcut('Ctrl-K', 'Search machines, operations and actions');
   return (
@@ -32,6 +32,7 @@ export function Shell({ children }: { children: ReactNode }) {
           Search <kbd>Ctrl-K</kbd>
         </Button>
         <div className="spacer" />
+        {insecurePlaintext && <InsecureBadge />}
         <LiveIndicator />
         <ThemeChoice />
         <Button kind="quiet" label="Keyboard shortcuts" onClick={help.press}>
@@ -76,6 +77,18 @@ function SignOutButton() {
     <Button kind="quiet" onClick={leave}>
       Sign out
     </Button>
+  );
+}
+
+/** On every page, because it does not go away by itself. */
+function InsecureBadge() {
+  return (
+    <strong
+      className="badge tone-orange"
+      title="The server listens on the network without TLS: tokens and everything else can be read there. Configure tls, and start it without --insecure-plaintext."
+    >
+      Insecure plaintext
+    </strong>
   );
 }
 

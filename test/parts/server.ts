@@ -82,6 +82,8 @@ export interface TestServerOptions {
   /** Other sections of the configuration file, as they are after reading. */
   readonly configuration?: Partial<Configuration>;
   readonly certificates?: Configuration['certificates'];
+  /** As for a server on other addresses than loopback; a test's server is on loopback all the same. */
+  readonly insecurePlaintext?: true;
 }
 
 export interface TestServer {
@@ -129,6 +131,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         keepaliveTtlSeconds: String(options.keepaliveTtlSeconds ?? 300),
         pendingTtlSeconds: String(options.pendingTtlSeconds ?? 3600),
         presenceUrl: options.presenceUrl ?? '',
+        ...(options.insecurePlaintext && { insecurePlaintext: 'true' }),
         metricSampleSeconds: String(options.metricSampleSeconds ?? 0),
       },
       dataDir,

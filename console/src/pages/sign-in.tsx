@@ -33,6 +33,11 @@ export function SignIn({ reason }: { reason: string }) {
       <form className="panel" onSubmit={(event) => void submit(event)}>
         <div className="body stack">
           <PageTitle title="Sign in to Ingot" />
+          {!window.isSecureContext && (
+            <p className="fault" role="status">
+              This connection is not encrypted: what you enter here can be read on the network.
+            </p>
+          )}
           <IssuerLinks />
           <label className="field">
             <span>Token</span>

@@ -21,7 +21,7 @@ export interface ServiceParts {
 
 /** What the gRPC services use. */
 export function createServiceDependencies(
-  { configuration }: ReplicaOptions,
+  { configuration, settings, tls }: ReplicaOptions,
   { store, providers, dispatcher, tokensChanged, audit }: ServiceParts,
 ): ServerDependencies {
   const { database } = store;
@@ -45,6 +45,7 @@ export function createServiceDependencies(
     tokenLifetimeMs: configuration.tokens.default_lifetime_seconds * 1000,
     now: () => new Date(),
     roles: configuration.roles,
+    insecurePlaintext: tls === null && settings.insecurePlaintext,
     version: packageVersion(),
   };
 }

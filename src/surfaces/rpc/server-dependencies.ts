@@ -30,6 +30,8 @@ export interface ServerDependencies extends StartRunDependencies {
   readonly roles: RoleTable;
   /** The key that signs the audit chain, and the checkpoints that are kept outside of the database. */
   readonly audit: { readonly key: () => AuditKey; readonly heads: () => readonly Checkpoint[] };
+  /** Whether both ports are plaintext on addresses other than loopback. */
+  readonly insecurePlaintext: boolean;
   /** The version of this program. */
   readonly version: string;
 }

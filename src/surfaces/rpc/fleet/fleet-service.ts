@@ -49,6 +49,7 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
         return {
           name: caller.actor.id,
           role: caller.role,
+          insecurePlaintext: dependencies.insecurePlaintext,
           version: dependencies.version,
           scope: caller.scope?.text ?? '',
           via: caller.via,
