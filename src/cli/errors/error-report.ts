@@ -58,7 +58,10 @@ function messageOf(error: CallError, { address }: ReportContext): string {
     return `the server at ${address} can't be used: ${error.message}`;
   }
   if (error.code === status.UNAVAILABLE && error.reason === 'UNAVAILABLE') {
-    return `no server answers at ${address ?? 'the given address'} (${error.message})`;
+    // What a server with TLS does to a connection without.
+    const isCut = error.message.includes('Last error: Failed to connect');
+    const hint = isCut ? '; if the server has TLS, set INGOT_CA_FILE, or use grpcs://host:port' : '';
+    return `no server answers at ${address ?? 'the given address'} (${error.message})${hint}`;
   }
   if (error.code === status.DEADLINE_EXCEEDED) return `the server at ${address} did not answer in time`;
   const { request_id: requestId } = error.metadata;
