@@ -42,7 +42,7 @@ afterAll(async () => {
 
 function serve(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [PROGRAM, 'serve', '--data-dir', folder, ...args], {
-    env: { PATH: process.env.PATH, DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none', ...env },
+    env: { PATH: process.env.PATH, DATABASE_URL: 'postgresql://none@127.0.0.1:1/none', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
