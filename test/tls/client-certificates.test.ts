@@ -22,6 +22,7 @@ const clients = new Map<string, CertificateFiles>();
 const CLIENTS = {
   operator: 'spiffe://acme/ops/alice',
   viewer: 'viewer.example.com',
+  scoped: 'spiffe://acme/tenant',
   unmapped: 'spiffe://acme/elsewhere',
   machine: 'spiffe://acme/machine/m-tls-1',
 } as const;
@@ -44,6 +45,7 @@ beforeAll(async () => {
     certificates: [
       { san: 'spiffe://acme/ops/*', role: 'operator', scope: '' },
       { san: 'VIEWER.example.com', role: 'viewer', scope: '' },
+      { san: 'spiffe://acme/tenant', role: 'viewer', scope: 'customer_id=acme' },
       { san: 'spiffe://acme/machine/*', role: 'agent', scope: '', pool: 'gpu' },
     ],
   });
@@ -121,6 +123,18 @@ describe('a certificate with a mapped name', () => {
     expect(await overGrpc('operator', '/baremetal.admin.v1.AdminService/CreateToken')).toBe(
       'PERMISSION_DENIED',
     );
+  });
+
+  test('has its scope', async () => {
+    const [inside, outside] = [await newMachine(server), await newMachine(server)];
+    await server.machines.updateMachine({
+      machine: { machineId: inside, spec: { customerId: 'acme' } },
+      updateMask: { paths: ['spec.customer_id'] },
+    });
+    const get = (machineId: string) =>
+      post('/baremetal.v2.MachineService/GetMachine', 'scoped', { machineId });
+    expect((await get(inside)).status).toBe(200);
+    expect((await get(outside)).status).toBe(404);
   });
 
   test('is in the events of what it does', async () => {
@@ -260,8 +274,11 @@ describe("a machine's certificate", () => {
 
   test('is not used when a token is sent, and an operator’s certificate is no agent’s', async () => {
     const { machineId } = await createMachine(server);
-    const path = '/api/v1/machine/register';
-    expect((await post(path, 'agent', { ...registration(machineId), token: 'x' }, 'wrong')).status).toBe(403);
+    const san = `spiffe://acme/machine/${machineId}`;
+    clients.set('own', authority.issue({ name: `agent-${machineId}`, names: [san], purpose: 'client' }));
+    const withToken = { ...registration(machineId), token: 'x' };
+    expect((await post('/api/v1/machine/register', 'own', withToken, 'wrong')).status).toBe(403);
     expect((await register('operator', machineId)).status).toBe(403);
+    expect((await register('own', machineId)).status).toBe(200);
   });
 });
