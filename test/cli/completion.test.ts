@@ -39,6 +39,8 @@ describe('bash completion', () => {
         'watch',
         'logs',
         'cancel',
+        'approve',
+        'reject',
         'retry-stage',
         'resume',
         'rerun',
