@@ -222,10 +222,10 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await page.getByRole('region', { name: 'State layers' }).getByText('pending').waitFor();
     await panel(page, 'Node').getByText('ours').waitFor();
     await panel(page, 'Node').getByText('No boots yet.').waitFor();
-    await boot(console.server, '02:00:00:00:aa:01');
+    await boot(console.server, '02:00:00:00:aa:01', '&serial=SN-4711');
     await panel(page, 'Node').getByText('script: installer').waitFor();
     await call(console.server, 'PATCH', `/nodes/${data.id}`, { workflow: 'nowhere' });
-    await boot(console.server, '02:00:00:00:aa:01');
+    await boot(console.server, '02:00:00:00:aa:01', '&serial=SN-4711');
     const boots = panel(page, 'Node').getByRole('region', { name: 'Boots' });
     await boots.getByText('there is no workflow nowhere').waitFor();
     await expectAccessible(page);
