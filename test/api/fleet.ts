@@ -130,7 +130,11 @@ export async function fakeStateOf(server: TestServer, machineId: string): Promis
 
 /** From now on no replica claims a new operation: it stays PENDING until it is released. */
 export async function holdNewOperations(server: TestServer): Promise<void> {
-  await server.sql(`ALTER TABLE operations ALTER COLUMN due_at SET DEFAULT now() + interval '1 hour'`);
+  await server.sql(`CREATE FUNCTION hold_new_operation() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN NEW.due_at := now() + interval '1 hour'; RETURN NEW; END $$`);
+  await server.sql(
+    'CREATE TRIGGER held BEFORE INSERT ON operations FOR EACH ROW EXECUTE FUNCTION hold_new_operation()',
+  );
 }
 
 export async function releaseOperation(server: TestServer, operationId: string): Promise<void> {

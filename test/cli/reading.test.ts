@@ -322,7 +322,7 @@ describe('writing', () => {
       'token ci (operator), valid until 2026-03-01T10:00:00Z; it is not shown again\n',
     );
     expect(JSON.parse((await cli.run('token create ci --role VIEWER -o json')).stdout)).toEqual({
-      token: { name: 'ci', role: 'viewer', scope: '', created_by: '' },
+      token: { name: 'ci', role: 'viewer', scope: '', created_by: '', last_used_from: '' },
       secret: 'ingot_secret',
     });
     expect((await cli.run('token list')).stdout).toContain(
