@@ -19,6 +19,7 @@ import { EVENT_COLUMNS } from '../../src/store/audit/sealed-event.ts';
 import { fresh } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
+import { addToSecurityTable } from '../security/security-table.ts';
 
 let server: TestServer;
 let lines: string[];
@@ -125,6 +126,8 @@ describe('an export of the whole log', () => {
       const hit = report.findings.find(({ kind }) => kind === 'changed');
       if (hit?.eventId === event.event_id) found += 1;
     }
+    const what = 'events changed in turn, each in one of its columns, and found by their ids';
+    addToSecurityTable({ part: 'audit', what, cases: 1_000, deviations: 1_000 - found });
     expect(found).toBe(1_000);
   });
 

@@ -18,6 +18,7 @@ import {
   scopeRows,
   startMatrixSite,
 } from './authorization-matrix.ts';
+import { addToSecurityTable } from './security-table.ts';
 
 let site: MatrixSite;
 let methods: MatrixMethod[];
@@ -49,8 +50,13 @@ function deviations(rows: readonly MatrixRow[]): string[] {
     );
 }
 
+function addToTable(part: string, what: string, rows: readonly MatrixRow[]): void {
+  addToSecurityTable({ part, what, cases: rows.length, deviations: deviations(rows).length });
+}
+
 test('every method and route lets in exactly the callers that may call it', async () => {
   const rows = await roleRows(site, methods);
+  addToTable('authorization', `${methods.length} methods and routes × every kind of caller`, rows);
   expect(rows.length).toBeGreaterThan(90 * 8);
   expect(deviations(rows)).toEqual([]);
 });
@@ -58,6 +64,7 @@ test('every method and route lets in exactly the callers that may call it', asyn
 test('every method and route keeps to the scope of its caller', async () => {
   const before = await site.server.machines.getMachine({ machineId: site.globex.machineId });
   const rows = await scopeRows(site, methods);
+  addToTable('scopes', `${methods.length} methods and routes × three roles × own and foreign scope`, rows);
   expect(rows.length).toBe(methods.length * 3 * 2);
   expect(deviations(rows)).toEqual([]);
   expect(await site.server.machines.getMachine({ machineId: site.globex.machineId })).toEqual(before);
