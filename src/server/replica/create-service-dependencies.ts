@@ -8,6 +8,7 @@ import { MachineRegistrar } from '../../store/machines/machines.ts';
 import { OperationStarter } from '../../store/operations/writer/operation-starter.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
 import type { Audit } from '../audit/start-audit.ts';
+import { approvalRules } from '../settings/approval-configuration.ts';
 import type { Store } from './open-store.ts';
 import type { ReplicaOptions } from './replica-options.ts';
 
@@ -34,7 +35,7 @@ export function createServiceDependencies(
       timeoutSeconds: configuration.step_defaults.timeout_seconds,
       maxRetries: configuration.step_defaults.max_retries,
     },
-    approvalRules: configuration.approvals,
+    approvalRules: approvalRules(configuration.approvals),
     defaultProvider: configuration.default_provider,
     newOperationId: () => sortableId('op', Date.now(), randomBytes(10)),
     newMachineId: () => sortableId('m', Date.now(), randomBytes(10)),

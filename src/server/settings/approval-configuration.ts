@@ -23,22 +23,26 @@ const rule = z.strictObject({
     .default(DAY_SECONDS),
 });
 
+/** The filter stays text, because the configuration is sent to worker processes; `approvalRules` compiles it. */
 export const approvalsConfiguration = z
   .array(z.union([rule, z.string().transform((filter) => rule.parse({ filter }))]))
   .max(1_000)
   .default([])
-  .transform((rules, context): ApprovalRule[] =>
-    rules.flatMap(({ name, filter, approver_role, expires_after_seconds }, place) => {
-      const described = {
-        name: name ?? filter,
-        approverRole: approver_role,
-        expiresAfterSeconds: expires_after_seconds,
-      };
+  .superRefine((rules, context) => {
+    for (const [place, { filter }] of rules.entries()) {
       try {
-        return [approvalRule(described, checkFilter(parseFilter(filter), APPROVAL_FILTER))];
+        checkFilter(parseFilter(filter), APPROVAL_FILTER);
       } catch (error) {
         context.addIssue({ code: 'custom', path: [place, 'filter'], message: (error as Error).message });
-        return [];
       }
-    }),
+    }
+  });
+
+export function approvalRules(given: z.output<typeof approvalsConfiguration>): ApprovalRule[] {
+  return given.map(({ name, filter, approver_role: approverRole, expires_after_seconds: seconds }) =>
+    approvalRule(
+      { name: name ?? filter, approverRole, expiresAfterSeconds: seconds },
+      checkFilter(parseFilter(filter), APPROVAL_FILTER),
+    ),
   );
+}

@@ -44,9 +44,12 @@ describe('the configuration', () => {
   });
 });
 
-it('with client certificates and their scopes can be sent to a worker process', () => {
+it('with filters in any section can be sent to a worker process', () => {
+  const mapping = '{ claim: groups, value: ops, role: viewer, scope: customer_id=acme }';
   const configuration = read(
-    'tls: { cert_file: a, key_file: b, client_ca_file: c }\ncertificates: [{ san: spiffe://acme/ops, role: viewer, scope: customer_id=acme }]\n',
+    `oidc: [{ name: a, issuer: 'https://id.example.com', audience: ingot, client_id: ingot, mappings: [${mapping}] }]\n` +
+      'roles: { on-call: { methods: [MachineService/*] } }\napprovals: [type=REIMAGE AND labels.env=prod]\n' +
+      'tls: { cert_file: a, key_file: b, client_ca_file: c }\ncertificates: [{ san: spiffe://acme/ops, role: viewer, scope: customer_id=acme }]\n',
   );
   expect(structuredClone(configuration)).toEqual(configuration);
 });

@@ -4,12 +4,12 @@
  * `roles` are the custom roles: a name and the methods that it may call. A grant is the role and the scope that a mapped claim or
  * certificate gives. To use one: put `...grantFields` into the schema of the mapping, give the mapping's role to `roleProblem`
  * when the whole file is read (an unknown role stops the start), and turn it into what a caller has with
- * `grantOf(configuration.roles, mapping)` of src/domain/access/caller.ts. Where several mappings apply to one caller, choose one:
+ * `grantOf` of src/domain/access/caller.ts and `parseScope`. Where several mappings apply to one caller, choose one:
  * rights are never added up.
  */
 import { z } from 'zod';
 import type { RoleTable } from '../../domain/access/caller.ts';
-import { parseScope, type Scope } from '../../domain/access/scope.ts';
+import { parseScope } from '../../domain/access/scope.ts';
 import { isRole, ROLES } from '../../domain/actor.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { knownMethods } from './known-methods.ts';
@@ -51,16 +51,15 @@ export const rolesConfiguration = z
     (roles): RoleTable => new Map(Object.entries(roles).map(([name, role]) => [name, role.methods])),
   );
 
-/** A filter over machines; without it, the whole fleet. */
+/** A filter over machines; without it, the whole fleet. It stays text, because the configuration is sent to worker processes. */
 const scope = z
   .string()
   .default('')
-  .transform((text, context): Scope | null => {
+  .superRefine((text, context) => {
     try {
-      return parseScope(text);
+      parseScope(text);
     } catch (error) {
       context.addIssue({ code: 'custom', message: (error as Error).message });
-      return z.NEVER;
     }
   });
 

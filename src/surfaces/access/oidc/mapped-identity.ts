@@ -1,5 +1,6 @@
 /** Who someone is and what they may do, by the claims of an issuer. The first mapping that matches decides. */
 import { actorOf, type Grant, grantOf, type RoleTable } from '../../../domain/access/caller.ts';
+import { parseScope } from '../../../domain/access/scope.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import { Fault } from '../../../domain/error/fault.ts';
 import type { IdentityClaims } from '../../../store/sessions.ts';
@@ -21,7 +22,8 @@ export function mappedIdentity(
       metadata: { issuer: issuer.name, name },
     });
   }
-  return { ...grantOf(roles, mapping), actor: actorOf(mapping.role, name) };
+  const grant = grantOf(roles, { role: mapping.role, scope: parseScope(mapping.scope) });
+  return { ...grant, actor: actorOf(mapping.role, name) };
 }
 
 /** The claims that decide, without the others: what a session keeps. */
