@@ -151,8 +151,8 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       call: (operationId) =>
         server.admin.actOnOperation({ operationId, action: OperatorAction_Value.CANCEL, reason: 'r' }),
     },
-    approveOperation: { why: 'test/approvals has its events' },
-    rejectOperation: { why: 'test/approvals has its events' },
+    approveOperation: { why: 'test/api/approvals.test.ts has its events' },
+    rejectOperation: { why: 'test/api/approvals.test.ts has its events' },
     listOperatorActions: 'reads',
     explainMachine: 'reads',
     createPlan: {

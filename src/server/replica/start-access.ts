@@ -54,7 +54,7 @@ export function startAccess(
     new OidcWayIn(issuers, Date.now),
     new TokenWayIn(database, roles, Date.now),
     new SessionWayIn(database, { ...configuration, issuers }, Date.now),
-    new CertificateWayIn(certificates, roles, Date.now),
+    new CertificateWayIn(certificates, { roles, publicUrl: configuration.sessions.publicUrl }, Date.now),
   ];
   const authenticator = new Authenticator(waysIn, {
     limits,

@@ -2,6 +2,7 @@ import type { PeerCertificate } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { CertificateWayIn } from './certificate-way-in.ts';
 import { certificateMappings, certificatesConfiguration } from './certificates-configuration.ts';
+import type { RequestSource } from './same-origin.ts';
 
 const NOW = Date.parse('2026-05-01T12:00:00Z');
 const ROLES = new Map([['on-call', new Set(['baremetal.v2.MachineService/RebootMachine'])]]);
@@ -13,10 +14,15 @@ const problems = (given: unknown): string[] => {
     : parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
 };
 
-async function identify(mappings: unknown, names: string, dates: Partial<PeerCertificate> = {}) {
+async function identify(
+  mappings: unknown,
+  names: string,
+  dates: Partial<PeerCertificate> = {},
+  source: RequestSource | null = null,
+) {
   const wayIn = new CertificateWayIn(
     certificateMappings(certificatesConfiguration.parse(mappings)),
-    ROLES,
+    { roles: ROLES, publicUrl: null },
     () => NOW,
   );
   const certificate = {
@@ -30,7 +36,7 @@ async function identify(mappings: unknown, names: string, dates: Partial<PeerCer
     cookie: undefined,
     certificate,
     address: '192.0.2.1',
-    source: null,
+    source,
   });
 }
 
@@ -47,6 +53,18 @@ describe('a certificate', () => {
       expiresAt: Date.parse('2026-05-01T13:00:00Z'),
     });
     expect(identity?.scope?.text).toBe('customer_id=acme');
+  });
+
+  it('is not taken from a browser that another site sends, and is from the console and from programs', async () => {
+    const from = (fetchSite: string | undefined, origin?: string) => {
+      const source = { method: 'POST', host: 'ingot.example', fetchSite, origin, isUnattended: false };
+      return identify([OPS], 'URI:spiffe://acme/ops', {}, source);
+    };
+    await expect(from('cross-site')).rejects.toThrow('must come from the console');
+    await expect(from('same-site')).rejects.toThrow('must come from the console');
+    await expect(from(undefined, 'https://evil.example')).rejects.toThrow('must come from the console');
+    expect((await from('same-origin'))?.role).toBe('operator');
+    expect((await from(undefined))?.role).toBe('operator');
   });
 
   it('may have a role of the configuration', async () => {

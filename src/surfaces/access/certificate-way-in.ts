@@ -4,28 +4,45 @@ import { unauthenticated, type WayIn } from './authenticator.ts';
 import type { CertificateMapping } from './certificates-configuration.ts';
 import type { Credentials } from './credentials.ts';
 import { isAgentMapping, isCurrent, mappedCertificate } from './mapped-certificate.ts';
+import { checkSameOrigin, isFromBrowser } from './same-origin.ts';
 
 /** In events, so that no token and no certificate can have the same name. */
 const PREFIX = 'certificate:';
 
+export interface CertificateSettings {
+  readonly roles: RoleTable;
+  /** The URL under which browsers reach the console, where a proxy is in front of it. */
+  readonly publicUrl: string | null;
+}
+
 export class CertificateWayIn implements WayIn {
   readonly #mappings: readonly CertificateMapping[];
   readonly #roles: RoleTable;
+  readonly #publicUrl: string | null;
   readonly #now: () => number;
 
-  constructor(mappings: readonly CertificateMapping[], roles: RoleTable, now: () => number) {
+  constructor(
+    mappings: readonly CertificateMapping[],
+    { roles, publicUrl }: CertificateSettings,
+    now: () => number,
+  ) {
+    this.#publicUrl = publicUrl;
     this.#mappings = mappings;
     this.#roles = roles;
     this.#now = now;
   }
 
-  identify({ certificate }: Credentials): Promise<Identity> | null {
-    return certificate && this.#identityOf(certificate);
+  identify({ certificate, source }: Credentials): Promise<Identity> | null {
+    return certificate && this.#identityOf(certificate, source);
   }
 
   forget(): void {}
 
-  async #identityOf(certificate: NonNullable<Credentials['certificate']>): Promise<Identity> {
+  async #identityOf(
+    certificate: NonNullable<Credentials['certificate']>,
+    source: Credentials['source'],
+  ): Promise<Identity> {
+    if (source && isFromBrowser(source)) checkSameOrigin(source, this.#publicUrl);
     if (!isCurrent(certificate, this.#now())) throw unauthenticated('the client certificate has expired');
     const mapped = mappedCertificate(this.#mappings, certificate);
     if (!mapped)

@@ -1,6 +1,6 @@
 /**
- * Requests that other sites make a browser send. A browser sends the cookie of a session by itself, so a request that has
- * nothing else must come from the console's own pages. SameSite=Strict keeps the cookie from other sites; this is the second
+ * Requests that other sites make a browser send. A browser sends the cookie of a session, or a client certificate, by itself, so
+ * a request that has nothing else must come from the console's own pages. SameSite=Strict keeps the cookie from other sites; this is the second
  * lock, and the only one against another port or subdomain, which is the same site.
  */
 import { Fault } from '../../domain/error/fault.ts';
@@ -26,8 +26,13 @@ export function checkSameOrigin(source: RequestSource, publicUrl: string | null)
     if (fetchSite === 'same-origin' || (isSafe && fetchSite === 'none')) return;
   } else if (origin === undefined ? isSafe : isOwn(origin, source, publicUrl)) return;
   throw new Fault('CROSS_SITE_REQUEST', {
-    message: 'a request with the cookie of a session must come from the console itself',
+    message: 'a request with a session or certificate of the browser must come from the console itself',
   });
+}
+
+/** Programs with a certificate say nothing about where a request comes from; browsers do. */
+export function isFromBrowser({ origin, fetchSite }: RequestSource): boolean {
+  return origin !== undefined || fetchSite !== undefined;
 }
 
 function isOwn(origin: string, { host }: RequestSource, publicUrl: string | null): boolean {

@@ -108,7 +108,7 @@ export const REQUEST_REASONS = {
   },
   CROSS_SITE_REQUEST: {
     kind: 'permission_denied',
-    message: 'a request with the cookie of a session must come from the console itself',
+    message: 'a request with a session or certificate of the browser must come from the console itself',
     cause:
       'another site made the browser send the request, or a program sends the cookie without Origin or Sec-Fetch-Site',
     fix: 'use the console; programs send a token in the authorization header instead of a cookie',
