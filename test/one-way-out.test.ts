@@ -32,6 +32,9 @@ const BY_RULE = [
   'src/connections/address-rules.ts',
   'src/connections/http-exchange.ts',
   'src/connections/tcp.ts',
+  // With the agent that its caller gives it; the server's obeys the rule for configured servers.
+  'src/issuers/discover-issuer.ts',
+  'src/issuers/issuer-fetch.ts',
   'src/hosts/ssh-session.ts',
   'src/hosts/ssh-configuration.ts',
   'src/providers/datacenter/ipmitool.ts',
@@ -49,7 +52,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 
 /** Connections to what the administrator sets with DATABASE_URL and INGOT_PRESENCE_URL, and programs of this host. */
 const OWN = [
-  /^src\/store\/(?:database|embedded|schema|agents\/redis-)/,
+  /^src\/store\/(?:audit|database|embedded|schema|agents\/redis-)/,
   /^src\/server\//,
   /^src\/surfaces\//,
 ];

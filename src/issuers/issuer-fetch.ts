@@ -1,5 +1,5 @@
 /** Requests to an issuer: with its own authorities, bounded in time and size, and never to where a redirect points. */
-import { request as httpRequest } from 'node:http';
+import { type Agent, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 
 export interface IssuerRequest {
@@ -17,8 +17,14 @@ export class IssuerUnreachable extends Error {}
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 512 * 1024;
 
+/** A new one for each request: a kept connection of an issuer that restarts would fail the next request. */
+export type AgentFor = (url: URL) => Agent | false;
+
 /** `readCa` is asked for each request, so that new authorities count at once; without any, those that Node trusts count. */
-export function issuerFetch(readCa: () => string | string[] | undefined): IssuerFetch {
+export function issuerFetch(
+  readCa: () => string | string[] | undefined,
+  agentFor: AgentFor = () => false,
+): IssuerFetch {
   return (url, given) => {
     const isSecure = url.startsWith('https:');
     const limit = AbortSignal.timeout(TIMEOUT_MS);
@@ -26,8 +32,7 @@ export function issuerFetch(readCa: () => string | string[] | undefined): Issuer
       method: given.method ?? 'GET',
       headers: { ...given.headers },
       signal: given.signal ? AbortSignal.any([given.signal, limit]) : limit,
-      // A kept connection of an issuer that restarts would fail the next request.
-      agent: false as const,
+      agent: agentFor(new URL(url)),
       ...(isSecure ? { ca: readCa() } : {}),
     };
     return new Promise((resolve, reject) => {

@@ -30,7 +30,13 @@ export const REQUIREMENTS = {
     packages: ['openssh-server'],
     files: ['/usr/sbin/sshd', 'ssh-keygen'],
     purpose: 'hosts that take commands',
-    tests: ['test/datacenter/', 'test/advice/', 'test/maas/remote-exec', 'test/providers/'],
+    tests: [
+      'test/datacenter/',
+      'test/advice/',
+      'test/api/allowed-networks',
+      'test/maas/remote-exec',
+      'test/providers/',
+    ],
     when: 'always',
   },
   ipmi: {

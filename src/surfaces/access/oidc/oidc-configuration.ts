@@ -1,5 +1,6 @@
 /** The section `oidc` of the configuration: issuers whose tokens are accepted, and what their claims allow. */
 import { z } from 'zod';
+import { allowedAgent, createAddressRules } from '../../../connections/address-rules.ts';
 import { filePath, readReferredFile, tryCredential } from '../../../connections/credential-reference.ts';
 import type { RoleTable } from '../../../domain/access/caller.ts';
 import { type IssuerFetch, isLoopbackUrl, issuerFetch } from '../../../issuers/issuer-fetch.ts';
@@ -117,7 +118,11 @@ export function sentToken(given: IssuerConfiguration): {
   return { token: 'access_token', resource: audiences[0] ?? '' };
 }
 
+/** An issuer names other URLs in its documents, so what is never connected to is not by its word either. */
+const { servers: RULE } = createAddressRules({ allowedNetworks: null, loopback: 'allowed' });
+
 /** The file of authorities is read for each request. */
 export function fetchFor({ ca_file: file }: IssuerConfiguration): IssuerFetch {
-  return issuerFetch(() => (file === undefined ? undefined : readReferredFile(file)));
+  const readCa = () => (file === undefined ? undefined : readReferredFile(file));
+  return issuerFetch(readCa, (url) => allowedAgent(url, RULE, { ca: readCa() }));
 }

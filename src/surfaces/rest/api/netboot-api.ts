@@ -10,7 +10,8 @@ import type { RouteAnswer, RouteTable } from './route.ts';
 const MAX_REPORT_BYTES = 2 * 1024 * 1024;
 /** User data and network configuration, each with as much as their escapes in JSON may take. */
 const MAX_WORKFLOW_BYTES = 1024 * 1024;
-export const PIECE_BYTES = 4 * 1024 * 1024;
+/** They are written as they come; nothing decodes them. */
+export const PIECE_BYTES = 16 * 1024 * 1024;
 
 const text = (description: string) => ({ description, schema: z.string() });
 const SCRIPT = { mediaType: 'text/plain', description: 'An iPXE script.' } as const satisfies RouteAnswer;
