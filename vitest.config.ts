@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { debianPostgres } from './test/parts/debian-postgres.ts';
 import { COMPILED_SOURCES, compiledSources } from './test/setup/compiled-sources.ts';
+import { EXTENDED, ExtendedTests } from './test/setup/extended-tests.ts';
 import { ProcessorTimeTable } from './test/setup/processor-time-table.ts';
 import { SkippedTests } from './test/setup/skipped-tests.ts';
 
@@ -35,9 +36,13 @@ const LONGEST_FIRST = [
   'test/cli/workers',
 ];
 
+const ON_DEBIAN_PROJECT = 'debian-postgresql';
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      // Workers of one project are not those of another, and each imports the server: one change of project, at the end.
+      if (project.name === ON_DEBIAN_PROJECT) return LONGEST_FIRST.length + 1;
       const place = LONGEST_FIRST.findIndex((part) => moduleId.includes(part));
       return place < 0 ? LONGEST_FIRST.length : place;
     };
@@ -45,36 +50,45 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Tests that also run on Debian's PostgreSQL: all that use the store (`npm run test:postgres`), or a few that take seconds. */
+/** In SQL that differs between versions: also on Debian's PostgreSQL, where it is installed. */
+const FEW_ON_DEBIAN = [
+  'src/store/agents/agent-watch.test.ts',
+  'src/store/database/array-literal.test.ts',
+  'src/store/schema/migrate.test.ts',
+  'src/store/operations/plans.test.ts',
+  'src/store/operations/writer/operation-store.test.ts',
+  'test/lifecycles-agree-with-sql.test.ts',
+  'test/fleet/filters-agree-with-sql.test.ts',
+];
+/** INGOT_TEST_POSTGRES: `few` in `npm test`, `some` in `npm run test:all`, `all` in `npm run test:postgres`. */
 const ON_DEBIAN = {
+  few: FEW_ON_DEBIAN,
+  some: [
+    ...FEW_ON_DEBIAN,
+    'test/filter-agrees-with-sql.test.ts',
+    'test/agents/story.test.ts',
+    'test/api/database-away.test.ts',
+    'test/api/failures.test.ts',
+    'test/fleet/machines.test.ts',
+    'test/fleet/overview.test.ts',
+  ],
   all: [
     'src/store/**/*.test.ts',
     'src/engine/**/*.test.ts',
     'test/*-with-sql.test.ts',
     'test/{agents,api,api-v1,fleet,nodes,reconcilers}/**/*.test.ts',
   ],
-  short: [
-    'src/store/agents/agent-watch.test.ts',
-    'src/store/database/array-literal.test.ts',
-    'src/store/schema/migrate.test.ts',
-    'src/store/operations/plans.test.ts',
-    'src/store/operations/writer/operation-store.test.ts',
-    'test/filter-agrees-with-sql.test.ts',
-    'test/lifecycles-agree-with-sql.test.ts',
-    'test/agents/story.test.ts',
-    'test/api/database-away.test.ts',
-    'test/api/failures.test.ts',
-    'test/fleet/machines.test.ts',
-    'test/fleet/overview.test.ts',
-    'test/fleet/filters-agree-with-sql.test.ts',
-  ],
-};
-/** `npm run test:timing` */
-const isTimed = process.env.INGOT_TEST_TIMING === '1';
-for (const file of ON_DEBIAN.short)
+} as const;
+const share = process.env.INGOT_TEST_POSTGRES ?? 'some';
+if (!(share in ON_DEBIAN))
+  throw new Error(`INGOT_TEST_POSTGRES is ${share}: one of ${Object.keys(ON_DEBIAN).join(', ')}`);
+const onDebian = ON_DEBIAN[share as keyof typeof ON_DEBIAN];
+for (const file of ON_DEBIAN.some)
   if (!existsSync(new URL(file, import.meta.url)))
     throw new Error(`vitest.config.ts names ${file}, which has moved`);
-const wholeSuite = process.env.INGOT_TEST_POSTGRES === 'all';
+
+/** `npm run test:timing` */
+const isTimed = process.env.INGOT_TEST_TIMING === '1';
 
 /** Set by `npm test`, which compiles first. Without it vitest transforms the sources as they are. */
 const isCompiled = process.env.INGOT_TEST_COMPILED === '1';
@@ -91,7 +105,13 @@ export default defineConfig({
     maxWorkers: 4,
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    reporters: ['default', new SkippedTests(), ...(isTimed ? [new ProcessorTimeTable()] : [])],
+    tags: [EXTENDED],
+    reporters: [
+      'default',
+      new SkippedTests(),
+      new ExtendedTests(),
+      ...(isTimed ? [new ProcessorTimeTable()] : []),
+    ],
     sequence: { sequencer: LongestFirst },
     projects: [
       {
@@ -103,13 +123,13 @@ export default defineConfig({
           globalSetup: ['test/setup/packages.ts', 'test/setup/postgres.ts'],
         },
       },
-      ...(wholeSuite || debianPostgres() !== null
+      ...(share === 'all' || debianPostgres() !== null
         ? [
             {
               extends: true as const,
               test: {
-                name: 'debian-postgresql',
-                include: wholeSuite ? ON_DEBIAN.all : ON_DEBIAN.short,
+                name: ON_DEBIAN_PROJECT,
+                include: [...onDebian],
                 globalSetup: ['test/setup/debian-postgres.ts'],
               },
             },

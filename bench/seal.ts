@@ -2,7 +2,7 @@
  * What `npm run bench:audit` prints: how fast events are sealed into the hash chain, beside how fast they are appended, on one
  * PostgreSQL with durable settings. The ratio counts; the numbers beside it belong to the machine.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { auditKeyOf, newKeyPem } from '../src/audit/audit-key.ts';
@@ -26,10 +26,41 @@ function show(what: string, value: string): void {
 
 const rounded = (value: number): string => Math.round(value).toLocaleString('en');
 
-async function timed(work: () => Promise<void>): Promise<number> {
-  const startedAt = performance.now();
+interface Cost {
+  readonly seconds: number;
+  /** Of processors: this process, and the connections of PostgreSQL together. */
+  readonly process: number;
+  readonly postgres: number;
+}
+
+async function measured(postgres: number, work: () => Promise<void>): Promise<Cost> {
+  const [startedAt, own, theirs] = [performance.now(), process.cpuUsage(), processorSeconds(postgres)];
   await work();
-  return (performance.now() - startedAt) / 1000;
+  const { user, system } = process.cpuUsage(own);
+  return {
+    seconds: (performance.now() - startedAt) / 1000,
+    process: (user + system) / 1e6,
+    postgres: processorSeconds(postgres) - theirs,
+  };
+}
+
+/** Of the children of a process, as Linux counts them, in ticks of 10 ms. */
+function processorSeconds(parent: number): number {
+  const ticks = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        // The name in parentheses may have spaces.
+        const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+          .replace(/^.*\) /s, '')
+          .split(' ');
+        return Number(fields[1]) === parent ? [Number(fields[11]) + Number(fields[12])] : [];
+      } catch {
+        // It has ended.
+        return [];
+      }
+    });
+  return ticks.reduce((sum, one) => sum + one, 0) / 100;
 }
 
 async function appendAll(database: Database): Promise<void> {
@@ -55,6 +86,14 @@ async function appendAll(database: Database): Promise<void> {
   }
 }
 
+/** PostgreSQL writes its process id into the first line. */
+function postmasterOf(dir: string): number {
+  const file = readdirSync(dir, { recursive: true, encoding: 'utf8' }).find((one) =>
+    one.endsWith('postmaster.pid'),
+  );
+  return Number(readFileSync(join(dir, file ?? ''), 'utf8').split('\n')[0]);
+}
+
 async function main(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'ingot-seal-'));
   const postgres = await startEmbeddedPostgres({ dataDir: dir, databases: 'any' });
@@ -64,7 +103,7 @@ async function main(): Promise<void> {
   const key = auditKeyOf(newKeyPem());
   const sealer = new AuditSealer({
     database,
-    key: () => key,
+    keys: { current: () => key, reload: () => key, stage: () => key, adopt: () => {} },
     head: {
       read: () => head,
       write: (next) => {
@@ -78,14 +117,16 @@ async function main(): Promise<void> {
     monotonicNow: () => performance.now(),
     onHeadLost: () => {},
     onKeyReplaced: () => {},
+    onKeyRetired: () => {},
   });
   try {
-    const appending = await timed(() => appendAll(database));
-    const sealing = await timed(async () => {
+    const server = postmasterOf(dir);
+    const appending = await measured(server, () => appendAll(database));
+    const sealing = await measured(server, async () => {
       while ((await sealer.sealBlock()) > 0);
     });
     const verifier = new ChainVerifier({ trustedKeys: [key.keyId], remembered: head });
-    const verifying = await timed(async () => {
+    const verifying = await measured(server, async () => {
       const chain = exportChain(
         { database, heads: () => [], now: () => new Date() },
         { since: null, until: null, actor: '' },
@@ -94,11 +135,14 @@ async function main(): Promise<void> {
     });
     const { found, events } = verifier.finish();
     if (found > 0 || events !== EVENTS) throw new Error(`verified ${events} events with ${found} findings`);
-    show('events appended, in batches of 500', `${rounded(EVENTS / appending)}/s`);
-    show('events sealed and signed, by one process', `${rounded(EVENTS / sealing)}/s`);
-    show('events exported and verified', `${rounded(EVENTS / verifying)}/s`);
-    show('sealing, of appending', (appending / sealing).toFixed(2));
-    show('of one processor, sealing 10,000 events each second', ((WANTED * sealing) / EVENTS).toFixed(2));
+    const perSecond = ({ seconds }: Cost) => `${rounded(EVENTS / seconds)}/s`;
+    const ofProcessor = (seconds: number) => ((WANTED * seconds) / EVENTS).toFixed(2);
+    show('events appended, in batches of 500', perSecond(appending));
+    show('events sealed and signed, by one process', perSecond(sealing));
+    show('events exported and verified', perSecond(verifying));
+    show('sealing, of appending', (appending.seconds / sealing.seconds).toFixed(2));
+    show('processors for sealing 10,000 events/s: the server', ofProcessor(sealing.process));
+    show('processors for sealing 10,000 events/s: PostgreSQL', ofProcessor(sealing.postgres));
   } finally {
     await database.close();
     await postgres.stop();

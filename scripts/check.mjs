@@ -1,4 +1,6 @@
-// `npm test`: everything a reviewer would check, in one command. Arguments go to vitest.
+// `npm test`: every check, and of the tests those that prove each promise once. Arguments go to vitest, and then every test
+// that they name runs.
+// `npm run test:all` (--all): the tests with the tag `extended` too, as in CI.
 // `npm run test:fast` (--fast): types, lint, unit tests, and the tests through the API of one server.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -12,8 +14,12 @@ ensureInstalled('development');
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = (name) => `node_modules/.bin/${name}`;
 const script = (path) => relative(root, fileURLToPath(import.meta.resolve(path)));
+const FLAGS = ['--all', '--fast'];
+const isAll = process.argv.includes('--all');
 const isFast = process.argv.includes('--fast');
-const filters = process.argv.slice(2).filter((argument) => argument !== '--fast');
+const filters = process.argv.slice(2).filter((argument) => !FLAGS.includes(argument));
+// A caller who names tests gets all of them.
+const leavesExtended = isFast || (!isAll && filters.length === 0);
 
 const build = isFast
   ? { title: 'types', command: [process.execPath, script('./build.mjs'), '--server'] }
@@ -52,10 +58,16 @@ const packages = {
 };
 const tests = {
   title: 'tests',
-  command: [bin('vitest'), 'run', ...(isFast ? FAST_TESTS : []), ...filters],
+  command: [
+    ...[bin('vitest'), 'run'],
+    ...(leavesExtended ? ['--tags-filter=!extended'] : []),
+    ...(isFast ? FAST_TESTS : []),
+    ...filters,
+  ],
   env: {
     INGOT_TEST_COMPILED: '1',
     INGOT_TEST_PACKAGES: isFast ? '' : 'checked',
+    ...(leavesExtended && { INGOT_TEST_POSTGRES: 'few' }),
     ...(isFast && { INGOT_TEST_INSTALL: '0' }),
   },
 };

@@ -8,6 +8,7 @@ import { OVERWRITES } from '../src/domain/install/erasure.ts';
 import { installLifecycle } from '../src/domain/install/install-state.ts';
 import { BOOT_PURPOSES } from '../src/domain/install/node.ts';
 import { statesOf } from '../src/domain/lifecycle/lifecycle.ts';
+import { availability } from '../src/domain/machine/availability.ts';
 import { effectiveState } from '../src/domain/machine/effective-state.ts';
 import { type Phase, phaseLifecycle } from '../src/domain/machine/phase.ts';
 import { schedulable } from '../src/domain/machine/schedulable.ts';
@@ -18,6 +19,8 @@ import {
   operationLifecycle,
   PHASE_OF_STATUS,
 } from '../src/domain/operation/operation-status.ts';
+import { OPERATION_TYPE_NAMES } from '../src/domain/operation/operation-type.ts';
+import { AVAILABLE_COLUMN, UNAVAILABLE_COLUMN } from '../src/store/machines/availability-column.ts';
 import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../src/store/machines/schedulable-column.ts';
 import { cloneDatabase, type TestDatabase } from './parts/postgres.ts';
 
@@ -75,9 +78,15 @@ const STORED: ReadonlyArray<readonly [string, readonly string[], string]> = [
   ],
 ];
 
-/** Stdout or stderr is no lifecycle, nor is a kind of hardware, which triggers write, nor that a table has only one row. */
+/**
+ * Stdout or stderr is no lifecycle, nor is a kind of hardware, which triggers write, nor that a table has only one row, or a
+ * text a form.
+ */
 const OTHER_CHECKS: ReadonlySet<string> = new Set([
+  'budget_version.singleton',
   'database_clock.singleton',
+  'deployment.only_one',
+  'deployment.suffix',
   'machine_hardware.kind',
   'operation_logs.stream',
   'operations.adopting',
@@ -195,6 +204,53 @@ test('what is schedulable, and why not, is the same in SQL and in the domain, fo
     cases.map(({ active_operation_id: activeOperationId, ...machine }) => {
       const { reason, schedulable: offered } = schedulable({ ...machine, activeOperationId });
       return { reason, offered };
+    }),
+  );
+});
+
+test('what is unavailable, and why, is the same in SQL and in the domain, for every combination', async () => {
+  const flags = ['Retired', 'RMA', 'NeedsIntervention'] as const;
+  const condition = (status: boolean) => ({ status, reason: '', message: '', lastTransition: '' });
+  // Absent or true in every combination, and false.
+  const conditionsOf = (bits: number): Conditions =>
+    Object.fromEntries(
+      flags.flatMap((flag, index) => {
+        if (bits === 2 ** flags.length) return [[flag, condition(false)]];
+        return (bits >> index) % 2 === 0 ? [] : [[flag, condition(true)]];
+      }),
+    );
+  const cases = statesOf(phaseLifecycle).flatMap((phase) =>
+    [null, ...statesOf(serviceLifecycle)].flatMap((service) =>
+      [null, ...statesOf(presenceLifecycle)].flatMap((presence) =>
+        [null, ...OPERATION_TYPE_NAMES].flatMap((type) =>
+          [null, '2026-01-01T00:00:00Z'].flatMap((entered) =>
+            Array.from({ length: 2 ** flags.length + 1 }, (_item, bits) => ({
+              phase,
+              service,
+              presence,
+              active_operation_type: type,
+              entered_service_at: entered,
+              conditions: conditionsOf(bits),
+            })),
+          ),
+        ),
+      ),
+    ),
+  );
+  const { rows } = await client.query<{ reason: string | null; available: boolean | null }>(
+    `SELECT ${UNAVAILABLE_COLUMN} AS reason, ${AVAILABLE_COLUMN} AS available
+     FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (phase text, service text, presence text,
+       active_operation_type text, entered_service_at timestamptz, conditions jsonb)) WITH ORDINALITY
+       AS c(phase, service, presence, active_operation_type, entered_service_at, conditions, n) ORDER BY n`,
+    [JSON.stringify(cases)],
+  );
+  expect(cases).toHaveLength(3 * 10 * 5 * (1 + OPERATION_TYPE_NAMES.length) * 2 * 9);
+  expect(rows).toEqual(
+    cases.map(({ active_operation_type: type, entered_service_at: entered, ...machine }) => {
+      const enteredServiceAt = entered === null ? null : new Date(entered);
+      const active = { activeOperationId: type === null ? null : 'op-1', activeOperationType: type };
+      const { reason, available } = availability({ ...machine, ...active, enteredServiceAt });
+      return { reason, available };
     }),
   );
 });

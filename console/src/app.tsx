@@ -28,6 +28,15 @@ const OperationsPage = lazy(() =>
 const OperationPage = lazy(() =>
   import('./pages/operation/operation-page.tsx').then((m) => ({ default: m.OperationPage })),
 );
+const RolloutsPage = lazy(() =>
+  import('./pages/rollouts/rollouts-page.tsx').then((m) => ({ default: m.RolloutsPage })),
+);
+const RolloutPage = lazy(() =>
+  import('./pages/rollout/rollout-page.tsx').then((m) => ({ default: m.RolloutPage })),
+);
+const BudgetsPage = lazy(() =>
+  import('./pages/budgets/budgets-page.tsx').then((m) => ({ default: m.BudgetsPage })),
+);
 const NodesPage = lazy(() => import('./pages/nodes/nodes-page.tsx').then((m) => ({ default: m.NodesPage })));
 const AgentsPage = lazy(() =>
   import('./pages/agents/agents-page.tsx').then((m) => ({ default: m.AgentsPage })),
@@ -108,10 +117,13 @@ function Pages() {
       <Route path="/operations/:id">
         {({ id }) => <OperationPage key={id} operationId={operationIdOf(id)} />}
       </Route>
+      <Route path="/rollouts" component={RolloutsPage} />
+      <Route path="/rollouts/:id">{({ id }) => <RolloutPage key={id} rolloutId={id} />}</Route>
       <Route path="/nodes" component={NodesPage} />
       <Route path="/agents" component={AgentsPage} />
       <Route path="/pools" component={PoolsPage} />
       <Route path="/plans" component={PlansPage} />
+      <Route path="/budgets" component={BudgetsPage} />
       <Route path="/audit" component={AuditPage} />
       <Route>
         <NotFound />

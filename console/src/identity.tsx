@@ -30,6 +30,7 @@ export function useIdentity(): Identity {
 /** The short names of methods that the console's buttons call. */
 const ADMIN = 'baremetal.admin.v1.AdminService/';
 const MACHINES = 'baremetal.v2.MachineService/';
+const ROLLOUTS = 'baremetal.fleet.v1.RolloutService/';
 export const METHODS = {
   act: [`${ADMIN}ActOnOperation`],
   approve: [`${ADMIN}ApproveOperation`],
@@ -38,6 +39,10 @@ export const METHODS = {
   start: ['RebootMachine', 'ReimageMachine', 'EnterMaintenance', 'ExitMaintenance'].map(
     (name) => MACHINES + name,
   ),
+  createRollout: [`${ROLLOUTS}CreateRollout`],
+  changeRollout: [`${ROLLOUTS}PauseRollout`],
+  decideWave: [`${ROLLOUTS}ApproveWave`],
+  changeBudgets: [`${ROLLOUTS}CreateBudget`, `${ROLLOUTS}DeleteBudget`],
   readTokens: [`${ADMIN}ListTokens`],
   approveNode: ['POST /api/v1/nodes/bulk/approve'],
   changeNodes: ['approve', 'state', 'tags', 'workflow', 'group'].map(

@@ -17,7 +17,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const [path, navigate] = useLocation();
   const { name, role, scope, insecurePlaintext } = useIdentity();
   const help = useShortcut('?', 'Show keyboard shortcuts');
-  const palette = useShortcut('Ctrl-K', 'Search machines, operations and actions');
+  const palette = useShortcut('Ctrl-K', 'Search machines, operations, rollouts and actions');
   return (
     <div className="shell">
       <a className="skip-link" href="#page">

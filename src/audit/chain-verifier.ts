@@ -3,8 +3,10 @@
  * event or the block.
  *
  * It trusts the keys that it is given. Without any, it trusts the first key of the export, and the report says so: a log that
- * was rewritten as a whole, the keys too, then verifies. Every later key must be signed by a trusted one. The same holds for the end: a tail that
- * was cut off is found only by a checkpoint that the verifier remembers, or by the head that the server keeps outside of the database.
+ * was rewritten as a whole, the keys too, then verifies. Every later key must be signed by a trusted one; once it has signed a block, the
+ * one before it signs no more. A trusted key also confirms what the keys before it signed, because its block contains their hashes.
+ * The same holds for the end: a tail that was cut off is found only by a checkpoint that the verifier remembers, or by the head that
+ * the server keeps outside of the database.
  */
 import { isSignedBy, keyIdOf } from './audit-key.ts';
 import { NotJson } from './canonical-json.ts';
@@ -87,6 +89,14 @@ export class ChainVerifier {
   readonly #findings: Finding[] = [];
   readonly #keys = new Map<string, ChainKey>();
   readonly #trusted: Set<string>;
+  /** By a key, the one that it confirmed as its successor. */
+  readonly #successors = new Map<string, string>();
+  /** Keys before a trusted one. */
+  readonly #earlier = new Set<string>();
+  /** Keys whose successor has signed a block. */
+  readonly #retired = new Set<string>();
+  /** Signed by a key before a trusted one, and not yet covered by a signature of that. */
+  #unconfirmed: Checkpoint[] = [];
   /** What the chain must reach: the head, and what the verifier remembers. */
   readonly #expected: Checkpoint[] = [];
   #header: ExportHeader | null = null;
@@ -163,7 +173,8 @@ export class ChainVerifier {
         this.#takeCheckpoint(record);
         return;
       case 'head':
-        if (this.#checkSignature(record)) this.#expected.push(record);
+        // A head can only demand more of the chain, so one by an earlier key counts as it is.
+        if (this.#checkSignature(record) !== 'wrong') this.#expected.push(record);
         return;
       case 'end':
         this.#ended = true;
@@ -194,10 +205,23 @@ export class ChainVerifier {
     this.#keys.set(key.keyId, key);
     const before = this.#keys.get(key.previousKeyId);
     const isLinked = before !== undefined && isSignedBy(before.publicKey, keyText(key), key.signature);
+    if (isLinked) this.#successors.set(key.previousKeyId, key.keyId);
     if (isFirst && this.#options.trustedKeys.length === 0) this.#trusted.add(key.keyId);
     else if (isLinked && this.#trusted.has(key.previousKeyId)) this.#trusted.add(key.keyId);
+    if (isLinked && this.#trusted.has(key.keyId))
+      for (const earlier of this.#before(key.keyId)) this.#earlier.add(earlier);
     if (this.#trusted.has(key.keyId) || isFirst) return;
     this.#find('key', `the key ${key.keyId} signs since a time that the key before it did not confirm`);
+  }
+
+  /** The keys that confirmed each other up to this one. */
+  #before(keyId: string): string[] {
+    const before: string[] = [];
+    for (let key = this.#keys.get(keyId); key; key = this.#keys.get(key.previousKeyId)) {
+      if (this.#successors.get(key.previousKeyId) !== key.keyId || before.includes(key.previousKeyId)) break;
+      before.push(key.previousKeyId);
+    }
+    return before;
   }
 
   #takeBlock(block: Block, leaves: readonly Leaf[] | null): void {
@@ -284,28 +308,39 @@ export class ChainVerifier {
   }
 
   #takeCheckpoint(checkpoint: Checkpoint): void {
-    const { blockNo } = checkpoint;
-    if (!this.#checkSignature(checkpoint)) return;
+    const { blockNo, keyId } = checkpoint;
+    const signer = this.#checkSignature(checkpoint);
+    if (signer === 'wrong') return;
     const block = this.#last;
     if (block?.blockNo !== blockNo || block.hash !== checkpoint.hash) {
       this.#find('signature', `what was signed as block ${blockNo} is another block`, { blockNo });
       return;
     }
+    if (this.#retired.has(keyId))
+      this.#find('key', `block ${blockNo} is signed by ${keyId}, which another key replaced before`, {
+        blockNo,
+      });
+    for (const earlier of this.#before(keyId)) this.#retired.add(earlier);
+    if (signer === 'earlier') this.#unconfirmed.push(checkpoint);
+    else this.#unconfirmed = [];
     this.#checkpoint = checkpoint;
   }
 
-  #checkSignature(checkpoint: Checkpoint): boolean {
+  #checkSignature(checkpoint: Checkpoint): 'trusted' | 'earlier' | 'wrong' {
     const { blockNo, keyId } = checkpoint;
     const key = this.#keys.get(keyId);
     if (key === undefined || !isSignedBy(key.publicKey, checkpointText(checkpoint), checkpoint.signature)) {
       this.#find('signature', `block ${blockNo}: the signature is not valid`, { blockNo });
-      return false;
+      return 'wrong';
     }
-    if (!this.#trusted.has(keyId)) {
-      this.#find('key', `block ${blockNo} is signed by ${keyId}, which is not trusted`, { blockNo });
-      return false;
-    }
-    return true;
+    if (this.#trusted.has(keyId)) return 'trusted';
+    if (this.#earlier.has(keyId)) return 'earlier';
+    this.#findUntrusted(checkpoint);
+    return 'wrong';
+  }
+
+  #findUntrusted({ blockNo, keyId }: Checkpoint): void {
+    this.#find('key', `block ${blockNo} is signed by ${keyId}, which is not trusted`, { blockNo });
   }
 
   #compare(block: Block, checkpoint: Checkpoint): void {
@@ -323,8 +358,14 @@ export class ChainVerifier {
       this.#find('signature', `block ${last.blockNo}, the last one, is not signed`, {
         blockNo: last.blockNo,
       });
+    for (const checkpoint of this.#unconfirmed) this.#findUntrusted(checkpoint);
     // An export of a time may end before the newest block.
     if (this.#header?.until) return;
+    const signer = this.#checkpoint?.keyId ?? '';
+    const successor = this.#successors.get(signer);
+    // A key and the first block that it signs are written together.
+    if (successor !== undefined && !this.#retired.has(signer))
+      this.#find('key', `${successor} replaced the key ${signer}, and has signed no block`);
     for (const { blockNo } of this.#expected) {
       if (blockNo <= (last?.blockNo ?? 0)) continue;
       const end = last === null ? 'there are none' : `the last one is ${last.blockNo}`;

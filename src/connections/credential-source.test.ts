@@ -1,12 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ANY_ADDRESS } from '../../test/parts/any-address.ts';
+import { SERVER_NAMES, testAuthority } from '../../test/parts/certificates.ts';
 import { VaultSimulator } from '../../test/parts/vault/simulator.ts';
 import { sampleMachine } from '../domain/machine/machine.fixture.ts';
-import { createCredentialSources, credentialsConfiguration } from './credential-source.ts';
+import { createCredentialSources, credentialsConfiguration, sourceOfMachine } from './credential-source.ts';
 
 let folder: string;
 let clock = 0;
@@ -103,8 +104,8 @@ describe('a Vault', () => {
 
   beforeEach(async () => {
     clock = 0;
-    vault = await VaultSimulator.start({ leaseSeconds: 60 });
-    vault.secrets.set('secret/data/bmc/m-1', { username: 'admin', password: 'from vault' });
+    vault = await VaultSimulator.start({ leaseSeconds: 60, now: () => clock });
+    vault.put('secret/data/bmc/m-1', { username: 'admin', password: 'from vault' });
   });
   afterEach(() => vault.stop());
 
@@ -127,7 +128,7 @@ describe('a Vault', () => {
     const read = sourceOf(approle());
     await Promise.all([read(), read(), read()]);
     expect(vault.requests.filter((request) => request.startsWith('GET'))).toHaveLength(1);
-    vault.secrets.set('secret/data/bmc/m-1', { password: 'rotated' });
+    vault.put('secret/data/bmc/m-1', { password: 'rotated' });
     clock = 1_001;
     expect(await read()).toMatchObject({ password: 'rotated', user: null });
   });
@@ -145,8 +146,8 @@ describe('a Vault', () => {
 
   it('takes a token from a file, a namespace, and another mount', async () => {
     await vault.stop();
-    vault = await VaultSimulator.start({ namespace: 'dc/ams' });
-    vault.secrets.set('kv/infra/data/bmc/m-1', { password: 'in a namespace' });
+    vault = await VaultSimulator.start({ namespace: 'dc/ams', now: () => clock });
+    vault.put('kv/infra/data/bmc/m-1', { password: 'in a namespace' });
     const auth = { method: 'token', token_file: put('token', `${vault.rootToken}\n`) };
     const given = { ...approle(), auth, namespace: 'dc/ams', mount: 'kv/infra' };
     const read = sourceOf(given);
@@ -158,20 +159,20 @@ describe('a Vault', () => {
     expect(await read()).toMatchObject({ password: 'in a namespace' });
   });
 
-  it.each(['sealed', 'standby', 'overloaded', 'broken', 'slow'] as const)(
-    'that is %s is asked again later',
-    async (fault) => {
-      const read = sourceOf(approle());
-      vault.fault = fault;
-      expect(await failureOf(read())).toMatchObject({
-        class: 'retryable',
-        code: 'CREDENTIAL_SOURCE_UNAVAILABLE',
-      });
-      vault.fault = null;
-      expect(await read()).toMatchObject({ password: 'from vault' });
-      expect(vault.requests.join()).not.toContain('169.254');
-    },
-  );
+  it.each([
+    ...(['sealed', 'standby', 'no_leader', 'performance_standby', 'disaster_recovery'] as const),
+    ...(['not_consistent', 'overloaded', 'upstream', 'broken', 'slow'] as const),
+  ])('that is %s is asked again later', async (fault) => {
+    const read = sourceOf(approle());
+    vault.fault = fault;
+    expect(await failureOf(read())).toMatchObject({
+      class: 'retryable',
+      code: 'CREDENTIAL_SOURCE_UNAVAILABLE',
+    });
+    vault.fault = null;
+    expect(await read()).toMatchObject({ password: 'from vault' });
+    expect(vault.requests.join()).not.toContain('169.254');
+  });
 
   it('that is not there is asked again later', async () => {
     const read = sourceOf(approle());
@@ -188,6 +189,7 @@ describe('a Vault', () => {
     ['a policy that denies', { fault: 'denied' }, 'm-1', 'does not accept our AppRole'],
     ['a wrong secret id', { secretId: 'x' }, 'm-1', 'does not accept our AppRole'],
     ['an answer that is none', { fault: 'not_json' }, 'm-1', 'gave no token'],
+    ['an answer without an end', { fault: 'too_large' }, 'm-1', 'gave an answer that is too large'],
   ])('with %s is a failure for a person', async (_case, changes, machineId, words) => {
     const read = sourceOf(approle());
     Object.assign(vault, changes);
@@ -199,11 +201,129 @@ describe('a Vault', () => {
   it('leaves nothing of token, secret id or secret in an error', async () => {
     const read = sourceOf(approle());
     await read();
-    vault.secrets.set('secret/data/bmc/m-1', { password: { nested: 'Sesame-99' } });
+    vault.put('secret/data/bmc/m-1', { password: { nested: 'Sesame-99' } });
     clock = 2_000;
     const error = await read().catch((one: unknown) => one);
     expect(inspect(error, { depth: 9 })).toContain('password is not a text');
     for (const secret of ['Sesame-99', vault.secretId, 'hvs.'])
       expect(inspect(error, { depth: 9 })).not.toContain(secret);
+  });
+
+  it('whose secret was deleted or destroyed says so; one that is brought back, or written again, counts', async () => {
+    const read = sourceOf(approle());
+    const engine = vault.engine('secret');
+    const next = () => {
+      clock += 1_001;
+      return read();
+    };
+    engine.delete('bmc/m-1');
+    expect(await failureOf(next())).toMatchObject({
+      code: 'CREDENTIAL_UNREADABLE',
+      message: 'bmcs has no secret bmc/m-1 any more: it was deleted (version 1)',
+    });
+    engine.undelete('bmc/m-1', [1]);
+    expect(await next()).toMatchObject({ password: 'from vault' });
+    engine.destroy('bmc/m-1', [1]);
+    expect((await failureOf(next())).message).toContain('it was destroyed (version 1)');
+    engine.write('bmc/m-1', { password: 'second' });
+    expect(await next()).toMatchObject({ password: 'second' });
+  });
+
+  it('whose tokens can not be renewed, or not for longer, gets a new login', async () => {
+    await vault.stop();
+    vault = await VaultSimulator.start({ leaseSeconds: 60, maxLeaseSeconds: 90, now: () => clock });
+    vault.put('secret/data/bmc/m-1', { password: 'from vault' });
+    const read = sourceOf(approle());
+    for (clock of [0, 45_000, 80_000, 100_000, 300_000])
+      expect(await read()).toMatchObject({ password: 'from vault' });
+    expect(vault.logins).toBeGreaterThan(1);
+    await vault.stop();
+    vault = await VaultSimulator.start({ leaseSeconds: 60, renewable: 'no', now: () => clock });
+    vault.put('secret/data/bmc/m-1', { password: 'from vault' });
+    const again = sourceOf(approle());
+    for (const laterMs of [0, 45_000, 45_000]) {
+      clock += laterMs;
+      await again();
+    }
+    expect(vault.renewals).toBe(0);
+    expect(vault.logins).toBe(3);
+  });
+
+  it('is asked for what the policy of its role allows, at the mount of its AppRole', async () => {
+    await vault.stop();
+    vault = await VaultSimulator.start({
+      approleMount: 'machines',
+      policy: ['secret/data/bmc/m-1'],
+      now: () => clock,
+    });
+    for (const id of ['m-1', 'm-2']) vault.put(`secret/data/bmc/${id}`, { password: id });
+    const given = approle();
+    const read = sourceOf({ ...given, auth: { ...given.auth, mount: 'machines' } });
+    expect(await read()).toMatchObject({ password: 'm-1' });
+    expect((await failureOf(read('m-2'))).message).toBe('bmcs does not allow to read bmc/m-2');
+    expect((await failureOf(sourceOf(given)())).message).toBe('bmcs has no AppRole at auth/approle');
+  });
+
+  it('that a machine gives no part of the path to is a failure for a person', async () => {
+    const read = sourceOf({ ...approle(), path: 'bmc/{serial}' });
+    expect(await failureOf(read())).toMatchObject({ code: 'CREDENTIAL_UNREADABLE' });
+  });
+
+  it('over TLS is trusted by its CA file, which is read for each use', async () => {
+    const [own, other] = [testAuthority(), testAuthority()];
+    try {
+      const { cert, key } = own.issue({ name: 'vault', names: [...SERVER_NAMES], purpose: 'server' });
+      await vault.stop();
+      vault = await VaultSimulator.start({ tls: { cert: readFileSync(cert), key: readFileSync(key) } });
+      vault.put('secret/data/bmc/m-1', { password: 'over TLS' });
+      const caFile = put('vault-ca.pem', other.ca.toString());
+      const read = sourceOf({ ...approle(), ca_file: caFile });
+      const failure = await failureOf(read());
+      expect(failure).toMatchObject({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE' });
+      expect(failure.message).toContain('has a certificate that no authority we trust has signed');
+      expect(vault.requests).toEqual([]);
+      expect((await failureOf(sourceOf(approle())())).message).toContain('certificate');
+      put('vault-ca.pem', own.ca.toString());
+      expect(await read()).toMatchObject({ password: 'over TLS' });
+    } finally {
+      for (const authority of [own, other]) authority.remove();
+    }
+  });
+});
+
+describe('a machine that names its own source', () => {
+  const sources = () =>
+    createCredentialSources(
+      credentialsConfiguration.parse({
+        usual: { kind: 'file', path: put('usual', 'usual password') },
+        odd: { kind: 'file', path: put('odd', 'odd password'), per_machine: true },
+      }),
+      { rule: ANY_ADDRESS.servers, monotonicNow: () => clock },
+    );
+  const machine = (bmc: string) => {
+    const sample = sampleMachine();
+    return { ...sample, spec: { ...sample.spec, bmc_credentials_ref: bmc } };
+  };
+
+  it('gets it, and the others get that of their provider, or its one login', async () => {
+    const { signal } = new AbortController();
+    const sourceFor = sourceOfMachine(sources(), 'bmc_credentials_ref', 'usual');
+    expect(await sourceFor(machine('odd'))?.read(machine('odd'), signal)).toMatchObject({
+      password: 'odd password',
+    });
+    expect(await sourceFor(machine(''))?.read(machine(''), signal)).toMatchObject({
+      password: 'usual password',
+    });
+    const alone = sourceOfMachine(sources(), 'bmc_credentials_ref', undefined);
+    expect(alone(machine(''))).toBeNull();
+    expect(alone(machine('odd'))).not.toBeNull();
+    expect(sourceOfMachine(sources(), 'ssh_credentials_ref', undefined)(machine('odd'))).toBeNull();
+  });
+
+  it.each(['usual', 'nowhere'])('is refused where machines may not name it: %s', (name) => {
+    const sourceFor = sourceOfMachine(sources(), 'bmc_credentials_ref', 'usual');
+    expect(() => sourceFor(machine(name))).toThrow(
+      `names ${name}, which is no source of credentials that machines may name`,
+    );
   });
 });

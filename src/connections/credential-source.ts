@@ -24,14 +24,22 @@ export const sourceName = z
   .string()
   .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case name');
 
+/** Machines may name it in their spec. Otherwise an edit of a machine could have any credential sent to its endpoint. */
+const perMachine = z.boolean().default(false);
+
 const source = z.discriminatedUnion(
   'kind',
   [
-    z.strictObject({ kind: z.literal('file'), path: filePath }),
-    z.strictObject({ kind: z.literal('env'), variable: variableName }),
+    z.strictObject({ kind: z.literal('file'), path: filePath, per_machine: perMachine }),
+    z.strictObject({ kind: z.literal('env'), variable: variableName, per_machine: perMachine }),
     /** One file for each machine. */
-    z.strictObject({ kind: z.literal('directory'), path: filePath, file: template.default('{machine_id}') }),
-    vaultConfiguration,
+    z.strictObject({
+      kind: z.literal('directory'),
+      path: filePath,
+      file: template.default('{machine_id}'),
+      per_machine: perMachine,
+    }),
+    vaultConfiguration.extend({ per_machine: perMachine }),
   ],
   'must be one of file, env, directory, vault',
 );
@@ -51,6 +59,8 @@ export interface MachineCredential {
 }
 
 export interface CredentialSource {
+  /** Machines may name it in their spec. */
+  readonly isPerMachine: boolean;
   /** Throws a StepFailure: needs_human where it can't be had, retryable where its source does not answer. */
   read(machine: Machine, signal: AbortSignal): Promise<MachineCredential>;
 }
@@ -67,20 +77,40 @@ export function createCredentialSources(
   dependencies: CredentialSourceDependencies,
 ): CredentialSources {
   return new Map(
-    Object.entries(configuration).map(([name, given]) => [name, createSource(name, given, dependencies)]),
+    Object.entries(configuration).map(([name, given]) => {
+      const isPerMachine = given.per_machine;
+      return [name, { isPerMachine, read: createReader(name, given, dependencies) }];
+    }),
   );
 }
 
-/** Null: none is named. That the name exists, the start has checked. */
-export function sourceNamed(sources: CredentialSources, name: string | undefined): CredentialSource | null {
-  return name === undefined ? null : (sources.get(name) ?? null);
+/** The source of a machine's credential. Null: the one login in the provider's section. */
+export type SourceOfMachine = (machine: Machine) => CredentialSource | null;
+
+/**
+ * The source that the machine's spec names, or else the one that the provider's section does; that the latter exists, the start has
+ * checked. Throws a StepFailure where machines may not name it.
+ */
+export function sourceOfMachine(
+  sources: CredentialSources,
+  field: 'bmc_credentials_ref' | 'ssh_credentials_ref',
+  ofProvider: string | undefined,
+): SourceOfMachine {
+  return ({ machineId, spec }) => {
+    const named = spec[field];
+    if (named === '') return ofProvider === undefined ? null : (sources.get(ofProvider) ?? null);
+    const found = sources.get(named);
+    if (found?.isPerMachine) return found;
+    const message = `spec.${field} of ${machineId} names ${named}, which is no source of credentials that machines may name`;
+    throw new StepFailure({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE', message });
+  };
 }
 
-function createSource(
+function createReader(
   name: string,
   given: CredentialsConfiguration[string],
   dependencies: CredentialSourceDependencies,
-): CredentialSource {
+): CredentialSource['read'] {
   switch (given.kind) {
     case 'file':
       return local(() => parse(given.path, readReferredFile(given.path)));
@@ -96,18 +126,17 @@ function createSource(
       });
     case 'vault': {
       const client = new VaultClient(name, given, dependencies);
-      return {
-        async read(machine, signal) {
+      return (machine, signal) =>
+        inClasses(name, async () => {
           const path = fillTemplate(given.path, machine);
-          return inClasses(name, async () => fields(`${name}: ${path}`, await client.read(path, signal)));
-        },
-      };
+          return fields(`${name}: ${path}`, await client.read(path, signal));
+        });
     }
   }
 }
 
-function local(read: (machine: Machine) => MachineCredential): CredentialSource {
-  return { read: async (machine) => inClasses('', async () => read(machine)) };
+function local(read: (machine: Machine) => MachineCredential): CredentialSource['read'] {
+  return (machine) => inClasses('', async () => read(machine));
 }
 
 async function inClasses<T>(name: string, read: () => Promise<T>): Promise<T> {

@@ -23,7 +23,9 @@ export type EventKind =
   | 'session'
   | 'settings'
   | 'access'
-  | 'audit';
+  | 'audit'
+  | 'budget'
+  | 'rollout';
 
 export const EVENT_KINDS = [
   'machine',
@@ -46,6 +48,8 @@ export const EVENT_KINDS = [
   'settings',
   'access',
   'audit',
+  'budget',
+  'rollout',
 ] as const satisfies readonly EventKind[];
 
 /**

@@ -11,6 +11,7 @@ import type { Phase } from './machine/phase.ts';
 import type { ServiceState } from './machine/service-state.ts';
 import type { OperationStatus } from './operation/operation-status.ts';
 import type { StepState } from './operation/step-state.ts';
+import type { RolloutMachineState, RolloutState, WaveState } from './rollout/rollout.ts';
 
 export type Tone = (typeof EFFECTIVE_STATES)[keyof typeof EFFECTIVE_STATES]['colour'];
 
@@ -79,6 +80,37 @@ const OPERATION_PHASE_TONES = {
   CANCELED: 'gray',
 } as const satisfies Record<string, Tone>;
 
+const ROLLOUT_TONES = {
+  scheduled: 'gray',
+  running: 'blue',
+  paused: 'yellow',
+  stopped: 'orange',
+  aborting: 'yellow',
+  succeeded: 'green',
+  failed: 'red',
+  aborted: 'gray',
+  expired: 'orange',
+} as const satisfies Record<RolloutState, Tone>;
+
+const WAVE_TONES = {
+  waiting: 'gray',
+  waiting_for_approval: 'orange',
+  running: 'blue',
+  soaking: 'yellow',
+  done: 'green',
+} as const satisfies Record<WaveState, Tone>;
+
+/** Red, so that a few that failed stand out among thousands. */
+const ROLLOUT_MACHINE_TONES = {
+  pending: 'gray',
+  running: 'blue',
+  succeeded: 'green',
+  failed: 'red',
+  skipped: 'gray',
+  canceled: 'yellow',
+  ineligible: 'gray',
+} as const satisfies Record<RolloutMachineState, Tone>;
+
 const TONES = {
   effective_state: Object.fromEntries(
     Object.entries(EFFECTIVE_STATES).map(([state, { colour }]) => [state, colour]),
@@ -90,6 +122,9 @@ const TONES = {
   status: OPERATION_STATUS_TONES,
   step: STEP_TONES,
   operation_phase: OPERATION_PHASE_TONES,
+  rollout: ROLLOUT_TONES,
+  wave: WAVE_TONES,
+  rollout_machine: ROLLOUT_MACHINE_TONES,
 } as const satisfies Record<string, Readonly<Record<string, Tone>>>;
 
 export type ToneLayer = keyof typeof TONES;

@@ -1,7 +1,7 @@
 /** Commands on hosts, and probes of whether they answer: directly, or through the jump host. */
 import type { Duplex } from 'node:stream';
 import { AddressNotAllowed, type AddressRule, type AddressRules } from '../connections/address-rules.ts';
-import type { CredentialSource } from '../connections/credential-source.ts';
+import type { SourceOfMachine } from '../connections/credential-source.ts';
 import { type Endpoint, endpointText, parseEndpoint, sshEndpointOf } from '../connections/endpoint.ts';
 import { KeyedMutex } from '../connections/keyed-mutex.ts';
 import { LoginBreaker } from '../connections/login-breaker.ts';
@@ -40,8 +40,7 @@ export interface HostDirectory {
 export interface SshHostsDependencies {
   readonly monotonicNow: () => number;
   readonly addresses: AddressRules;
-  /** Null: one key for all of them, in the configuration. */
-  readonly credentials: CredentialSource | null;
+  readonly credentials: SourceOfMachine;
   readonly directory?: HostDirectory | null;
 }
 
@@ -52,7 +51,7 @@ export class SshHosts implements RemoteExec {
   readonly #mutex = new KeyedMutex();
   readonly #directory: HostDirectory | null;
   readonly #rule: AddressRule;
-  readonly #credentials: CredentialSource | null;
+  readonly #credentials: SourceOfMachine;
 
   constructor(
     configuration: SshConfiguration,
@@ -76,7 +75,7 @@ export class SshHosts implements RemoteExec {
   checkStart(machine: Machine): void {
     if (this.#directory) this.#directory.checkStart(machine);
     else this.#rule.check(sshEndpointOf(machine).host);
-    if (!this.#credentials) usableIdentity(this.#configuration);
+    if (!this.#credentials(machine)) usableIdentity(this.#configuration);
   }
 
   /**
@@ -124,8 +123,9 @@ export class SshHosts implements RemoteExec {
   }
 
   async #identity(machine: Machine, signal: AbortSignal): Promise<Identity> {
-    if (!this.#credentials) return usableIdentity(this.#configuration);
-    const found = await this.#credentials.read(machine, signal);
+    const source = this.#credentials(machine);
+    if (!source) return usableIdentity(this.#configuration);
+    const found = await source.read(machine, signal);
     return usable(() => identityOf(this.#configuration.user, found));
   }
 

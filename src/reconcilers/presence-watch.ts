@@ -40,6 +40,8 @@ const TICK_MS = 250;
 /** No replica recorded for this long that it receives keepalives: none was running. */
 const GAP_MS = 5_000;
 const ALWAYS = -1;
+const NEVER_ASKED = Symbol('never asked');
+const UNKNOWN = Symbol('unknown');
 /** Machines also stop being schedulable without their agents: for maintenance, by a drain, by an operation. */
 const POOLS_EVERY_MS = 5_000;
 const BATCH = 1_000;
@@ -51,7 +53,7 @@ export class PresenceWatch {
   readonly #touched = new Set<string>();
   readonly #healthy = new Map<string, boolean>();
   #lenientBefore = 0;
-  #incarnation: string | null = null;
+  #incarnation: string | typeof NEVER_ASKED | typeof UNKNOWN = NEVER_ASKED;
   #poolsCheckedAt = 0;
 
   constructor(options: PresenceWatchOptions) {
@@ -80,8 +82,8 @@ export class PresenceWatch {
   async #tick(stopping: AbortSignal): Promise<void> {
     const { database, keepalives, ttls, onLenient } = this.#options;
     // While keepalives can't be stored, this replica does not count as receiving them.
-    const incarnation = await keepalives.incarnation();
-    const isAnother = this.#incarnation !== null && this.#incarnation !== incarnation;
+    const incarnation = await this.#currentIncarnation();
+    const isAnother = this.#incarnation !== incarnation && this.#incarnation !== NEVER_ASKED;
     const lenientMs = await watchAgents(database, isAnother ? ALWAYS : GAP_MS, ttls.keepaliveSeconds);
     this.#incarnation = incarnation;
     if (lenientMs > this.#lenientBefore) onLenient(lenientMs);
@@ -89,6 +91,16 @@ export class PresenceWatch {
     await removeRevokedEntries(database, keepalives);
     if (lenientMs === 0) await this.#expireLost(stopping);
     await this.#reportPoolHealth();
+  }
+
+  /** A store that was away before it was ever reached may have lost what it held, as one that has another incarnation. */
+  async #currentIncarnation(): Promise<string> {
+    try {
+      return await this.#options.keepalives.incarnation();
+    } catch (error) {
+      if (this.#incarnation === NEVER_ASKED) this.#incarnation = UNKNOWN;
+      throw error;
+    }
   }
 
   async #expireLost(stopping: AbortSignal): Promise<void> {

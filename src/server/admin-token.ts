@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { Fault } from '../domain/error/fault.ts';
 import { openSecretFile } from '../secret-file.ts';
 import type { Database } from '../store/database/database.ts';
-import { createToken, findToken, newSecret } from '../store/tokens.ts';
+import { createToken, FIRST_START, findToken, newSecret } from '../store/tokens.ts';
 
 const NAME = 'admin';
-const ACTOR = { kind: 'system', id: 'first-start' } as const;
 
 function adminTokenFile(dataDir: string): string {
   return join(dataDir, 'admin.token');
@@ -49,6 +48,6 @@ async function store(database: Database, name: string, secret: string): Promise<
     within: null,
     expiresAt: null,
     secret,
-    actor: ACTOR,
+    actor: FIRST_START,
   });
 }

@@ -2,13 +2,15 @@
 
 import { packageVersion } from '../package-root.ts';
 import { ensurePools } from '../store/agents/pools.ts';
+import { readKeys } from '../store/audit/audit-chain.ts';
 import { grantAppendOnly } from '../store/audit/audit-privileges.ts';
+import { ownKey } from '../store/audit/signing-key.ts';
 import { Database } from '../store/database/database.ts';
 import { asRole, WRITER } from '../store/embedded/roles.ts';
 import { type SupervisedPostgres, startSupervisedPostgres } from '../store/embedded/supervised-postgres.ts';
 import { type MigrationWait, migrate } from '../store/schema/migrate.ts';
 import { ensureAdminToken } from './admin-token.ts';
-import { auditKeyFile, openAuditKey } from './audit/audit-key-file.ts';
+import { auditKeyFile, openAuditKeys } from './audit/audit-key-file.ts';
 import { recordSettings } from './audit/record-settings.ts';
 import type { ReplicaOptions } from './replica/replica-options.ts';
 import type { OnWaiting } from './serve-replica.ts';
@@ -74,7 +76,8 @@ export async function prepareDatabase(
 ): Promise<string> {
   await migrateDatabase(options, preparation);
   if (options.settings.databaseUrl === null) await grantAppendOnly(preparation.url, WRITER);
-  await recordSettings(database, options, openAuditKey(auditKeyFile(options)));
+  const auditKey = ownKey(openAuditKeys(auditKeyFile(options)), await readKeys(database));
+  await recordSettings(database, options, auditKey);
   await ensurePools(database, options.configuration.pools);
   await storePlanFiles(database, options.planFiles ?? []);
   const { file } = await ensureAdminToken(database, options.settings.dataDir);

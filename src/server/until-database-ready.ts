@@ -59,19 +59,18 @@ interface Wait {
   readonly kind: 'away' | 'refused' | 'schema';
   readonly code: string | undefined;
   readonly message: string;
-  /** Holds no addresses and no names: every caller of /readyz sees it. */
+  /** Holds no addresses, names or codes: every caller of /readyz sees it. */
   readonly cause: string;
 }
 
 function waitFor(error: unknown): Wait | null {
   if (!(error instanceof Error)) return null;
   const { code } = error as NodeJS.ErrnoException;
-  const coded = code === undefined ? '' : ` (${code})`;
   if (error instanceof SchemaTooNew) {
     return { kind: 'schema', code, message: 'this version can not run on the schema', cause: error.message };
   }
   if (code !== undefined && REFUSED_CLASSES.includes(code.slice(0, 2))) {
-    const cause = `the database refuses the connection${coded}`;
+    const cause = 'the database refuses the connection';
     return {
       kind: 'refused',
       code,
@@ -84,7 +83,7 @@ function waitFor(error: unknown): Wait | null {
       kind: 'away',
       code,
       message: 'waiting for the database',
-      cause: `${(asAway(error, 'connecting') as Error).message}${coded}`,
+      cause: (asAway(error, 'connecting') as Error).message,
     };
   }
   return null;

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import type { StepKind } from './step-kind.ts';
 
-const config = z.object({ phase: z.enum(['READY', 'MAINTENANCE']) });
+const maintenance = z.object({
+  durationMs: z.number().nullable(),
+  reason: z.string(),
+  by: z.string(),
+  exitsByItself: z.boolean(),
+});
+const config = z.object({ phase: z.enum(['READY', 'MAINTENANCE']), maintenance: maintenance.optional() });
 type Config = z.output<typeof config>;
 
 /** Its whole work is a change of the machine's row, which is written together with the step's completion. */
@@ -13,12 +19,15 @@ export const setPhase: StepKind<Config, never> = {
   doneTitle: 'Phase set',
   canUndo: false,
   instant: true,
-  handler: ({ phase }) => ({
-    async observe() {
-      return { seen: 'done', message: `phase ${phase}`, change: { phase } };
-    },
-    async act() {
-      return { result: 'done', message: `phase ${phase}`, change: { phase } };
-    },
-  }),
+  handler: ({ phase, maintenance }) => {
+    const change = { phase, ...(maintenance && { maintenance }) };
+    return {
+      async observe() {
+        return { seen: 'done', message: `phase ${phase}`, change };
+      },
+      async act() {
+        return { result: 'done', message: `phase ${phase}`, change };
+      },
+    };
+  },
 };

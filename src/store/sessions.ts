@@ -49,7 +49,8 @@ interface SessionRow extends Record<string, unknown> {
 }
 
 /** A session ends with its token, if that is earlier than its own end. Rows that ended long ago are removed on the way. */
-const CREATE = `WITH removed AS (DELETE FROM sessions WHERE expires_at < now() - interval '1 day')
+const CREATE = `WITH removed AS (DELETE FROM sessions
+    WHERE ended_at IS NOT NULL AND expires_at < now() - interval '1 day')
   INSERT INTO sessions (session_hash, session_id, token_hash, issuer, claims, expires_at)
   SELECT $1, $2, $3, $4, $5::jsonb, least(now() + make_interval(secs => $6), $7::timestamptz,
     (SELECT expires_at FROM tokens WHERE token_hash = $3))

@@ -114,28 +114,37 @@ export async function createToken(database: Database, input: TokenInput): Promis
   }
 }
 
-/** The token with this secret, unless it is revoked or expired. */
+/** The token with this secret, unless it is revoked or expired. With the former secret of a rotation it expires with that. */
 export function findToken(session: Session, secret: string): Promise<Token | null> {
   return findTokenByHash(session, hashToken(secret));
 }
 
 export async function findTokenByHash(session: Session, tokenHash: Buffer): Promise<Token | null> {
-  const [row] = await session.run<TokenRow & Record<string, unknown>>(
+  const [row] = await session.run<TokenRow & { is_former: boolean } & Record<string, unknown>>(
     'find-token',
-    `SELECT ${COLUMNS} FROM tokens
+    `SELECT ${COLUMNS}, token_hash <> $1 AS is_former FROM tokens
      WHERE (token_hash = $1 OR (previous_hash = $1 AND previous_expires_at > now()))
        AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
     [tokenHash],
   );
-  return row ? tokenOf(row) : null;
+  if (!row) return null;
+  const token = tokenOf(row);
+  return row.is_former ? { ...token, expiresAt: token.previousExpiresAt } : token;
 }
 
-/** Who created the live token of this name; null where there is none. */
+/** The actor that creates the first token, at the first start. */
+export const FIRST_START = { kind: 'system', id: 'first-start' } as const;
+
+/**
+ * Who created the live token of this name; null where there is none, and where the server's first token did: every other
+ * person's token begins with that one, so it says nothing about who is the same person.
+ */
 export async function findTokenCreator(session: Session, name: string): Promise<string | null> {
   const [row] = await session.run<{ created_by: string }>(
     'token-creator',
-    'SELECT created_by FROM tokens WHERE name = $1 AND revoked_at IS NULL',
-    [name],
+    `SELECT created_by FROM tokens t WHERE name = $1 AND revoked_at IS NULL AND NOT EXISTS (
+       SELECT FROM tokens creator WHERE creator.name = t.created_by AND creator.created_by = $2)`,
+    [name, FIRST_START.id],
   );
   return row?.created_by ?? null;
 }

@@ -6,6 +6,7 @@ import type { Http2ServerRequest } from 'node:http2';
 import type { Socket } from 'node:net';
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { TrustedProxies } from './access/trusted-proxies.ts';
 import { API_HEADERS, addApiHeaders } from './api-headers.ts';
 import { badBodyText, unreadableHost, unreadableUrl } from './bad-body.ts';
 import { readJsonBodies } from './json-body.ts';
@@ -63,6 +64,8 @@ export function slowLimits(headersMs: number): SlowLimits {
 const BACKLOG = 65_535;
 // Agents call once a minute: keeping their connections would keep a hundred thousand idle ones.
 const KEEP_ALIVE_MS = 5_000;
+/** For servers that are given no other limit. */
+const STALLED_MS = 60_000;
 const LATENESS_CHECK_MS = 500;
 /** Delays of the event loop that are older than this no longer count. */
 const LATENESS_MEMORY_MS = 60_000;
@@ -92,7 +95,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     frameworkErrors: (error, _request, reply) => refuseUnread(reply, error, error.statusCode ?? 400),
     clientErrorHandler: refuseUnparsed,
   });
-  const stopClosing = closeStalledSockets(app.server);
+  const stopClosing = closeStalledSockets(app.server, options.sessions?.stalledMs ?? STALLED_MS);
   let open = 0;
   app.server.on('connection', (socket) => {
     open += 1;
@@ -102,6 +105,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   });
   if (tls && options.sessions) guardSessions(app.server, options.sessions);
   app.addHook('onClose', async () => stopClosing());
+  nameCallers(app, options.dependencies.proxies);
   addApiHeaders(app);
   dropUnreadBodies(app);
   app.addHook('onRequest', (request, reply, done) => {
@@ -157,6 +161,18 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   };
 }
 
+/** Everything that asks for the address of a request gets that of its caller, also behind a trusted proxy. */
+function nameCallers(app: FastifyInstance<Server>, proxies: TrustedProxies): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const header = request.headers['x-forwarded-for'];
+    if (header !== undefined) {
+      const value = proxies.callerOf(request.ip ?? '', Array.isArray(header) ? header.join(',') : header);
+      Object.defineProperty(request, 'ip', { value });
+    }
+    done();
+  });
+}
+
 async function connectMount(scope: FastifyInstance<Server>, options: HttpOptions): Promise<void> {
   // Connect parses its own bodies.
   scope.removeContentTypeParser('application/json');
@@ -195,7 +211,9 @@ function answerNotFound(request: FastifyRequest, reply: FastifyReply): void {
 
 /** What the parser of HTTP refuses: no request, and so no reply, exists for it. */
 function refuseUnparsed(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+  // Before the handshake is over, nothing that is written ever arrives.
+  const isHandshake = /^ERR_(?:SSL|TLS)_/.test(error.code ?? '');
+  if (isHandshake || error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy();
     return;
   }

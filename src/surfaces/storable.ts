@@ -24,11 +24,22 @@ export function unstorablePath(value: unknown): readonly string[] | null {
       open.push({ value: current.value, path: [...path.slice(0, -1), current.case] });
       continue;
     }
-    for (const [key, entry] of Object.entries(current)) {
-      const inner = [...path, key];
-      if (!isStorable(key)) return inner;
+    for (const [key, entry] of entriesOf(current)) {
+      // A list may have 100,000 texts: a path for each would cost more than decoding them.
+      if (typeof entry === 'string' && isStorable(entry) && isStorableKey(key)) continue;
+      const inner = [...path, String(key)];
+      if (!isStorableKey(key)) return inner;
       open.push({ value: entry, path: inner });
     }
   }
   return null;
+}
+
+/** Indexes of lists stay numbers. */
+function entriesOf(value: object): Iterable<[string | number, unknown]> {
+  return Array.isArray(value) ? value.entries() : Object.entries(value);
+}
+
+function isStorableKey(key: string | number): boolean {
+  return typeof key === 'number' || isStorable(key);
 }

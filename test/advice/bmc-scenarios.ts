@@ -283,7 +283,7 @@ export const BMC_SCENARIOS = {
   async CREDENTIAL_SOURCE_UNAVAILABLE(site) {
     const { vault } = site;
     const { machineId, bmc } = await register(site, { provider: 'vaulted' });
-    vault.secrets.set(`secret/data/${machineId}`, { username: bmc.user, password: bmc.password });
+    vault.put(`secret/data/${machineId}`, { username: bmc.user, password: bmc.password });
     vault.fault = 'sealed';
     const operationId = await runOf(site.server, machineId, FROM_DISK);
     const fix = async () => {

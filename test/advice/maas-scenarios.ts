@@ -73,7 +73,8 @@ export async function openMaasScenarioSite(): Promise<MaasScenarioSite> {
 const SETTINGS: Partial<Record<FailureCode, Readonly<Record<string, unknown>>>> = {
   HARDWARE_SYNC_FAILED: { waits: { hardware_sync_seconds: 1 } },
   AGENT_NEVER_ENROLLED: { waits: { agent_seconds: 1 } },
-  MAAS_BUSY: { concurrency: 1, queue_timeout_seconds: 0.2 },
+  // Longer than a request takes on a busy host, and shorter than the slow one that is ahead.
+  MAAS_BUSY: { concurrency: 1, queue_timeout_seconds: 1 },
 };
 
 interface Registered {

@@ -36,6 +36,6 @@ it('every failure code has a scenario', () => {
   expect(Object.keys(SCENARIOS).sort()).toEqual([...FAILURE_CODES].sort());
 });
 
-describe('once the cause is removed, the advised action leads on after', () => {
+describe('once the cause is removed, the advised action leads on after', { tags: ['extended'] }, () => {
   it.each(advice.codes)('%s', (code) => advice.end(code), TIME_LIMIT);
 });

@@ -51,6 +51,26 @@ async function sayOrRegister(server: TestServer, machine: Enrolled): Promise<num
   return status;
 }
 
+/**
+ * Sends keepalives for longer than a time to live, upon which the agent is not lost. Where this host was too slow to send one
+ * in time, the agent is rightly lost, and it is tried again.
+ */
+async function expectKeptAlive(server: TestServer, machine: Enrolled, ttlMs: number): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const before = await expiries(server);
+    let longestPause = 0;
+    let last = performance.now();
+    for (const end = last + 1.5 * ttlMs; performance.now() < end; await sleep(300)) {
+      expect(await sayOrRegister(server, machine)).toBe(200);
+      longestPause = Math.max(longestPause, performance.now() - last);
+      last = performance.now();
+    }
+    if (longestPause > 0.75 * ttlMs && tries < 10) continue;
+    expect(await expiries(server)).toBe(before);
+    return;
+  }
+}
+
 function hash(lines: readonly string[]): Record<string, string> {
   const pairs = Array.from({ length: lines.length / 2 }, (_item, n) => lines.slice(2 * n, 2 * n + 2));
   return Object.fromEntries(pairs);
@@ -128,7 +148,9 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
     expect(await statusOf(server, lost)).toMatchObject({ presence: 'ready', service: 'active' });
   });
 
-  it('stopped: keepalives fail, machines are still shown, no agent is lost; empty after a restart, all are back', async () => {
+  it('stopped: keepalives fail, machines are still shown, no agent is lost; empty after a restart, all are back', {
+    timeout: 90_000,
+  }, async () => {
     const redis = await newRedis({ password: 'very-secret-word' });
     const server = await serverOn(redis, { keepaliveTtlSeconds: 2 });
     const machine = await enrol(server);
@@ -147,16 +169,22 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
 
     await redis.restart();
     await until(async () => (await sayOrRegister(server, machine)) === 200);
-    const beat = setInterval(() => void sayOrRegister(server, machine).catch(() => {}), 300);
-    cleanups.push(async () => clearInterval(beat));
-    await sleep(3_000);
-    expect(await expiries(server)).toBe(0);
+    await expectKeptAlive(server, machine, 2_000);
     expect(await statusOf(server, machine)).toMatchObject({ presence: 'ready', service: 'active' });
     expect(linesWith(server, 'Redis is away')).toBe(1);
     expect(linesWith(server, 'Redis is back')).toBe(1);
     expect(linesWith(server, 'no agent is declared lost')).toBe(1);
     expect(linesWith(server, 'unexpected error')).toBe(0);
     expect(server.logged.join('')).not.toContain('very-secret-word');
+  });
+
+  it('away before it was ever reached: agents have time to send a keepalive when it is back', async () => {
+    const redis = await newRedis();
+    await redis.kill();
+    const server = await serverOn(redis, { keepaliveTtlSeconds: 2 });
+    await until(async () => linesWith(server, 'Redis is away') === 1);
+    await redis.restart();
+    await until(async () => linesWith(server, 'no agent is declared lost') === 1, Boolean, 10_000);
   });
 
   it('a restart that shows only in the run_id gives every agent time to send a keepalive again', async () => {

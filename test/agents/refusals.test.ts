@@ -293,7 +293,7 @@ describe('a machine’s token', () => {
 });
 
 describe('others are unaffected', () => {
-  it('by a token that tries very many machine ids', async () => {
+  it('by a token that tries very many machine ids', { tags: ['extended'] }, async () => {
     const ids = Array.from({ length: 2_000 }, (_, n) => n.toString(16).padStart(8, '0'));
     const attack = Promise.all(
       ids.map((id) => post(server, 'keepalive', machine.token, keepalive({ machineId: id, token: '' }))),
@@ -307,7 +307,9 @@ describe('others are unaffected', () => {
     expect(row?.count).toBeLessThan(20);
   });
 
-  it('by connections that send a byte now and then: they are closed, the others are served', async () => {
+  it('by connections that send a byte now and then: they are closed, the others are served', {
+    tags: ['extended'],
+  }, async () => {
     const { port } = new URL(server.httpUrl);
     const closed: boolean[] = [];
     const sockets: Socket[] = Array.from({ length: 50 }, (_, n) => {

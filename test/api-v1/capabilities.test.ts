@@ -8,6 +8,7 @@ import { type StartRunDependencies, startRun } from '../../src/operations/start/
 import { createFakeProvider } from '../../src/providers/fake/fake-provider.ts';
 import { MemoryFakeWorld } from '../../src/providers/fake/memory-fake-world.fixture.ts';
 import type { Capability, Provider } from '../../src/providers/provider.ts';
+import { BudgetBook } from '../../src/store/budgets/budget-book.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { OperationStarter } from '../../src/store/operations/writer/operation-starter.ts';
 import { WIRE } from '../../src/surfaces/fault-wire.ts';
@@ -35,7 +36,7 @@ beforeAll(async () => {
   database = new Database({ url: clone.url, maxConnections: 4, onIdleError: () => {} });
   const providers = [...ALL.map((capability) => lacking(capability)), lacking(...ALL)];
   dependencies = {
-    starter: new OperationStarter(database),
+    starter: new OperationStarter(database, new BudgetBook([])),
     providers: new Map(providers.map((provider) => [provider.name, provider])),
     approvalRules: [],
     newOperationId: () => fresh('op'),

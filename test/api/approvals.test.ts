@@ -93,6 +93,17 @@ describe('an operation that needs approval', () => {
     expect(phaseOf(await read(second))).toBe('PENDING');
   });
 
+  test('that the first admin token asks for is approved with a token that it created', async () => {
+    const machineId = await newMachine(server, { phase: 'MAINTENANCE', labels: { env: 'prod' } });
+    const { operationId } = await server.machines.reimageMachine({ machineId, requestId: fresh('reimage') });
+    await expect(refusal(server.admin.approveOperation({ operationId }))).resolves.toMatchObject({
+      reason: 'NOT_THE_APPROVER',
+    });
+    const approver = await operator();
+    const approved = await approver.admin.approveOperation({ operationId });
+    expect(approved.approval).toMatchObject({ state: 'approved' });
+  });
+
   test('is canceled by a rejection, and its machine is free again', async () => {
     const { machineId, operationId } = await waitingReimage();
     const approver = await operator();

@@ -3,6 +3,7 @@ import { request } from 'node:https';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SERVER_NAMES, testAuthority } from '../parts/certificates.ts';
+import { cloneDatabase, openPool } from '../parts/postgres.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { fresh } from './fleet.ts';
@@ -64,7 +65,7 @@ describe('a session', () => {
       expires_at: expect.stringMatching(/^20/),
     });
     expect(answer.headers.get('set-cookie')).toMatch(
-      /^ingot_session=ingot_[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/,
+      /^ingot_session_[0-9a-f]{8}=ingot_[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/,
     );
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
@@ -84,7 +85,7 @@ describe('a session', () => {
 
   test('is stored as a hash', async () => {
     const cookie = await signIn((await newToken()).secret);
-    const secret = cookie.slice('ingot_session='.length);
+    const secret = cookie.slice(cookie.indexOf('=') + 1);
     const rows = await server.sql<{ row: string; hash: Buffer }>(
       'SELECT sessions::text AS row, session_hash AS hash FROM sessions',
     );
@@ -120,7 +121,7 @@ describe('a session ends', () => {
     expect((await rpc(LIST, own(cookie, replica), replica)).status).toBe(200);
     const left = await auth(server, 'DELETE', own(cookie));
     expect(left.status).toBe(204);
-    expect(left.headers.get('set-cookie')).toMatch(/^ingot_session=; Path=\/; Max-Age=0; /);
+    expect(left.headers.get('set-cookie')).toMatch(/^ingot_session_[0-9a-f]{8}=; Path=\/; Max-Age=0; /);
     expect((await rpc(LIST, own(cookie))).status).toBe(401);
     await until(
       () => rpc(LIST, own(cookie, replica), replica),
@@ -216,7 +217,7 @@ describe('with short limits', () => {
     expect(performance.now() - startedAt).toBeLessThan(4_500);
   });
 
-  test('a stream does not keep its session alive, and ends with it', async () => {
+  test('a stream does not keep its session alive, and ends with it', { tags: ['extended'] }, async () => {
     const cookie = await signIn((await newToken()).secret, short);
     const stream = await openStream(WATCH, own(cookie, short), short);
     expect(await stream.text()).toContain('the session has ended');
@@ -224,6 +225,29 @@ describe('with short limits', () => {
       'SELECT extract(epoch FROM max(used_at) - max(created_at))::float8 AS lived FROM sessions',
     );
     expect(lived).toBeLessThan(2);
+  });
+
+  test('every end is an event: by its limits, and with its token', async () => {
+    const { name, secret } = await newToken();
+    await signIn(secret, short);
+    await server.admin.revokeToken({ name });
+    const isOfToken = ({ identities }: { identities: string[] }) =>
+      identities.some((one) => one.endsWith(`:${name}`));
+    const reasons = await until(
+      () =>
+        server.sql<{ reason: string; identities: string[] }>(
+          `SELECT metadata ->> 'reason' AS reason, array_agg(metadata ->> 'identity') AS identities FROM events
+           WHERE kind = 'session' AND to_state = 'expired' GROUP BY 1 ORDER BY 1`,
+        ),
+      (rows) => rows.some(isOfToken),
+    );
+    expect(reasons.map(({ reason }) => reason)).toEqual(['absolute', 'idle', 'token']);
+    expect(reasons.find(isOfToken)?.reason).toBe('token');
+    const open = await until(
+      () => server.sql('SELECT FROM sessions WHERE ended_at IS NULL AND expires_at < now()'),
+      (rows) => rows.length === 0,
+    );
+    expect(open).toEqual([]);
   });
 });
 
@@ -288,6 +312,33 @@ describe('a request that another site makes the browser send', () => {
   });
 });
 
+describe('another deployment on the same host', () => {
+  test('has a cookie of another name, and neither takes nor ends the sessions of this one', async () => {
+    const database = await cloneDatabase();
+    const pool = openPool(database.url);
+    await pool.query(`UPDATE deployment SET suffix = '0badcafe'`);
+    await pool.end();
+    const other = await startTestServer({ database });
+    try {
+      const cookie = await signIn((await newToken()).secret);
+      const bearer = { authorization: `Bearer ${other.adminToken}` };
+      const answer = await auth(other, 'POST', { ...bearer, cookie });
+      expect(answer.headers.get('set-cookie')).toMatch(/^ingot_session_0badcafe=/);
+      const theirs = (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+      // A browser sends both to both.
+      const both = `${theirs}; ${cookie}`;
+      expect((await rpc(LIST, own(both, other), other)).status).toBe(200);
+      expect((await rpc(LIST, own(both))).status).toBe(200);
+      expect((await auth(other, 'DELETE', own(both, other))).status).toBe(204);
+      expect((await rpc(LIST, own(both, other), other)).status).toBe(401);
+      expect((await rpc(LIST, own(both))).status).toBe(200);
+    } finally {
+      await other.stop();
+      await database.drop();
+    }
+  });
+});
+
 describe('under TLS', () => {
   test('the cookie is Secure, and of this host alone', async () => {
     const authority = testAuthority();
@@ -301,9 +352,15 @@ describe('under TLS', () => {
       const [set = ''] = started.headers['set-cookie'] ?? [];
       expect([started.status, set]).toEqual([
         201,
-        expect.stringMatching(/^__Host-ingot_session=[\w-]+; Path=\/; HttpOnly; SameSite=Strict; Secure$/),
+        expect.stringMatching(
+          /^__Host-ingot_session_[0-9a-f]{8}=[\w-]+; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+        ),
       ]);
       const cookie = set.split(';')[0] ?? '';
+      // A cookie without the prefix may have been set by another host of the domain.
+      const unprefixed = cookie.replace('__Host-', '');
+      const tossed = await secureCall(secure, authority.ca, 'GET', { cookie: unprefixed });
+      expect(tossed.text).toBe('{"signed_in":false}');
       const ended = (origin: string) => secureCall(secure, authority.ca, 'DELETE', { cookie, origin });
       expect((await ended('https://evil.example')).status).toBe(403);
       expect((await ended(secure.httpUrl)).status).toBe(204);
@@ -314,10 +371,13 @@ describe('under TLS', () => {
   });
 
   function secureCall(at: TestServer, ca: Buffer, method: string, headers: Headers) {
-    return new Promise<{ status: number; headers: IncomingHttpHeaders }>((resolve, reject) => {
+    return new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>((resolve, reject) => {
       request(`${at.httpUrl}/auth/session`, { method, headers, ca }, (answer) => {
-        answer.resume();
-        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers }));
+        let text = '';
+        answer.setEncoding('utf8').on('data', (data) => {
+          text += data;
+        });
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
       })
         .on('error', reject)
         .end();

@@ -1,11 +1,18 @@
 /** How tokens live and end: expiry, rotation, use, and what becomes of open streams. */
 import { readFileSync, statSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
 import { join } from 'node:path';
+import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import * as grpc from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
-import { OperationEvent_Kind, OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
+import {
+  OperationEvent_Kind,
+  OperationService,
+  WatchOperationsRequestSchema,
+} from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { launch } from '../cli/harness.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
@@ -174,6 +181,62 @@ describe('an idle stream', () => {
     expect(await ended).toMatchObject({ code: 'UNAUTHENTICATED' });
     // Well before the streams are checked without a notice.
     expect(performance.now() - startedAt).toBeLessThan(4_000);
+  });
+
+  test('does not start for a call whose token is revoked between its headers and its message', async () => {
+    const { name, secret } = await newToken();
+    expect(await isLetIn(secret, replica)).toBe(true);
+    const session = connectHttp2(`http://${replica.grpcAddress}`);
+    try {
+      const call = session.request({
+        ':method': 'POST',
+        ':path': '/baremetal.v2.OperationService/WatchOperations',
+        'content-type': 'application/grpc',
+        te: 'trailers',
+        authorization: `Bearer ${secret}`,
+      });
+      // Later on the same connection, and answered: the call before it has been let in.
+      await new Promise((resolve) => session.ping(resolve));
+      expect(await isLetIn(secret, replica)).toBe(true);
+      await server.admin.revokeToken({ name });
+      await until(
+        () => isLetIn(secret, replica),
+        (letIn) => !letIn,
+      );
+      const status = new Promise<unknown>((resolve) => {
+        call.on('trailers', (trailers) => resolve(trailers['grpc-status']));
+        call.on('response', (headers) => headers['grpc-status'] && resolve(headers['grpc-status']));
+      });
+      const received: Buffer[] = [];
+      call.on('data', (data: Buffer) => received.push(data));
+      const message = toBinary(
+        WatchOperationsRequestSchema,
+        create(WatchOperationsRequestSchema, { sendSynced: true }),
+      );
+      call.end(Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]));
+      expect(await status).toBe('16');
+      expect(received).toEqual([]);
+    } finally {
+      session.destroy();
+    }
+  });
+
+  test('of reflection ends, too', async () => {
+    const { name, secret } = await newToken();
+    const metadata = new grpc.Metadata();
+    metadata.set('authorization', `Bearer ${secret}`);
+    const pass = (bytes: Buffer) => bytes;
+    const path = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
+    const stream = replica.channel.makeBidiStreamRequest(path, pass, pass, metadata);
+    const ended = new Promise<number>((resolve) =>
+      stream.on('error', ({ code }: grpc.ServiceError) => resolve(code)),
+    );
+    const answered = new Promise((resolve) => stream.once('data', resolve));
+    // list_services
+    stream.write(Buffer.from([0x3a, 0x00]));
+    await answered;
+    await server.admin.revokeToken({ name });
+    expect(await ended).toBe(grpc.status.UNAUTHENTICATED);
   });
 
   test('ends when its token expires', async () => {

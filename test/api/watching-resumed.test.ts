@@ -107,28 +107,32 @@ test('a watch that joins in the middle of the work sends each operation from whe
 test.each([
   ['behind', 'op-zz'],
   ['before', 'op-00'],
-])('a first batch in many pages is seamless, with what changes %s all the rest', async (_when, prefix) => {
-  const busy = await startTestServer();
-  await busy.machines.registerMachine({ machine: { machineId: 'history' } });
-  // Newest first: these ids put the operations that change on the last page, or on the first.
-  const ids = `SELECT '${prefix}' || lpad(n::text, 6, '0') FROM generate_series(1, 4500) AS n`;
-  await busy.sql(storeOperations('history', ids));
-  const machines: string[] = [];
-  for (let index = 0; index < 6; index += 1) machines.push(await newMachine(busy));
-  const working = Promise.all(
-    machines.map(async (machineId) => {
-      for (const type of TYPES) await run(busy, type, machineId);
-    }),
-  );
-  const isOver = allEnded(machines.length * TYPES.length);
-  const seen = await watch(busy, { filter: 'operation_id=*' }, (event) =>
-    event.snapshot?.machineId === 'history' ? false : isOver(event),
-  );
-  await working;
-  expect(ofKind(seen, OperationEvent_Kind.SNAPSHOT).length).toBeGreaterThanOrEqual(4500);
-  expectSeamless(seen, await logged(busy, 'machine_id = ANY($1)', [machines]));
-  await busy.stop();
-});
+])(
+  'a first batch in many pages is seamless, with what changes %s all the rest',
+  { tags: ['extended'] },
+  async (_when, prefix) => {
+    const busy = await startTestServer();
+    await busy.machines.registerMachine({ machine: { machineId: 'history' } });
+    // Newest first: these ids put the operations that change on the last page, or on the first.
+    const ids = `SELECT '${prefix}' || lpad(n::text, 6, '0') FROM generate_series(1, 4500) AS n`;
+    await busy.sql(storeOperations('history', ids));
+    const machines: string[] = [];
+    for (let index = 0; index < 6; index += 1) machines.push(await newMachine(busy));
+    const working = Promise.all(
+      machines.map(async (machineId) => {
+        for (const type of TYPES) await run(busy, type, machineId);
+      }),
+    );
+    const isOver = allEnded(machines.length * TYPES.length);
+    const seen = await watch(busy, { filter: 'operation_id=*' }, (event) =>
+      event.snapshot?.machineId === 'history' ? false : isOver(event),
+    );
+    await working;
+    expect(ofKind(seen, OperationEvent_Kind.SNAPSHOT).length).toBeGreaterThanOrEqual(4500);
+    expectSeamless(seen, await logged(busy, 'machine_id = ANY($1)', [machines]));
+    await busy.stop();
+  },
+);
 
 /** Of each operation the watch sent either all changes, or all that its snapshot does not have. */
 function expectSeamless(seen: readonly OperationEvent[], truth: readonly string[]): void {
@@ -189,7 +193,9 @@ test('a watch is asked to come back when the server stops', async () => {
   await expect(reading).rejects.toMatchObject({ code: 'UNAVAILABLE', reason: 'SERVER_STOPPING' });
 });
 
-test('a watch through more operations than it remembers still receives all', async () => {
+test('a watch through more operations than it remembers still receives all', {
+  tags: ['extended'],
+}, async () => {
   const many = await startTestServer();
   const OLD = 11_000;
   await many.sql(`INSERT INTO machines (machine_id, labels, spec, phase)

@@ -1,9 +1,14 @@
 /** What an event says of a change: who, what before and after, and never a secret. */
 import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Event, FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import type { Configuration } from '../../src/server/settings/configuration.ts';
 import { fresh } from '../api/fleet.ts';
 import { call, createNode } from '../nodes/rest.ts';
+import { cloneDatabase } from '../parts/postgres.ts';
 import { type Client, startTestServer, type TestServer } from '../parts/server.ts';
 
 let server: TestServer;
@@ -127,4 +132,45 @@ test('a machine: which labels and fields of the spec', async () => {
     { change: 'registered>updated', fields: { 'labels.rack': 'r1>r2' } },
     { change: '>registered', fields: { 'labels.rack': '>r1', 'spec.serial': '>S1' } },
   ]);
+});
+
+test('the settings: what changed between two starts, and of a secret only that it did', async () => {
+  const database = await cloneDatabase();
+  const dataDir = mkdtempSync(join(tmpdir(), 'ingot-settings-'));
+  const starts = [
+    { pools: ['one'], leaseMs: 10_000, configuration: {} },
+    {
+      pools: ['one', 'two'],
+      leaseMs: 20_000,
+      configuration: { mirror: { password: 'Sesame-41' } } as Partial<Configuration>,
+    },
+    {
+      pools: ['one', 'two'],
+      leaseMs: 20_000,
+      configuration: { mirror: { password: 'Sesame-42' } } as Partial<Configuration>,
+    },
+  ];
+  const seen: { changes: { field: string; before: string; after: string }[]; text: string }[] = [];
+  try {
+    for (const options of starts) {
+      const one = await startTestServer({ database, dataDir, ...options });
+      const [event] = await one.sql<{ changes: (typeof seen)[number]['changes']; text: string }>(
+        `SELECT changes, events::text AS text FROM events WHERE kind = 'settings' ORDER BY event_id DESC LIMIT 1`,
+      );
+      if (event) seen.push(event);
+      await one.stop();
+    }
+  } finally {
+    await database.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+  const [first, second, third] = seen;
+  const fields = (event = first) => event?.changes.map(({ field }) => field).toSorted();
+  expect(fields(first)).toEqual([]);
+  expect(fields(second)).toEqual(['leaseMs', 'mirror.password', 'pools']);
+  expect(second?.changes).toContainEqual({ field: 'leaseMs', before: '10000', after: '20000' });
+  expect(second?.changes).toContainEqual({ field: 'pools', before: '["one"]', after: '["one","two"]' });
+  // The same words would hide that it changed: a fingerprint shows it, and nothing else.
+  expect(fields(third)).toEqual(['mirror.password']);
+  for (const { text } of seen) expect(text).not.toContain('Sesame');
 });

@@ -3,7 +3,7 @@
  * that says why not. A new one fails until it has its row.
  */
 import { createHash } from 'node:crypto';
-import type { DescService } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EventKind } from '../../src/domain/event.ts';
 import {
@@ -12,22 +12,32 @@ import {
   OperatorAction_Value,
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import {
+  RolloutService,
+  type RolloutStepSchema,
+  Wave_State,
+} from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { MachineService as MachineServiceV1 } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
 import { PlanService } from '../../src/gen/baremetal/v1/plan_service_pb.ts';
 import { RunService } from '../../src/gen/baremetal/v1/run_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
+import { approvalsConfiguration } from '../../src/server/settings/approval-configuration.ts';
+import { SERVICES } from '../../src/surfaces/access/known-methods.ts';
 import { REST_API } from '../../src/surfaces/rest/api/rest-api.ts';
 import type { RestRoute } from '../../src/surfaces/rest/api/route.ts';
 import { post, registration } from '../agents/calls.ts';
-import { fresh, newMachine } from '../api/fleet.ts';
+import { fresh, newMachine, run } from '../api/fleet.ts';
 import { boot, call, createNode, newMac, prepareInstall } from '../nodes/rest.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
+import { heldRollout } from '../security/tenants.ts';
 
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startTestServer({ pools: ['pool'] });
+  const approvals = approvalsConfiguration.parse(['type=REIMAGE AND labels.env=prod']);
+  server = await startTestServer({ pools: ['pool'], configuration: { approvals } });
   await prepareInstall(server);
 });
 afterAll(() => server?.stop());
@@ -44,7 +54,64 @@ interface Changes {
 
 type Row = 'reads' | Changes | { readonly why: string };
 
-const OPERATION = 'starts an operation: the row and its event are one statement, as for rebootMachine';
+/** With a machine whose service state is this, as if its workflow had brought it there. */
+async function inService(service: string): Promise<string> {
+  const machineId = await newMachine(server);
+  await server.sql('UPDATE machines SET service = $2 WHERE machine_id = $1', [machineId, service]);
+  return machineId;
+}
+
+/** A reimage that waits for its second person. */
+async function waitingForApproval(): Promise<string> {
+  const machineId = await newMachine(server, { phase: 'MAINTENANCE', labels: { env: 'prod' } });
+  const { secret } = await server.admin.createToken({ name: fresh('requester'), role: 'operator' });
+  const asked = await server
+    .client(MachineService, secret)
+    .reimageMachine({ machineId, requestId: requestId() });
+  return asked.operationId;
+}
+
+/** A node that was installed, in maintenance. */
+async function maintainedNode(): Promise<string> {
+  const { id } = await createNode(server);
+  await server.sql(`UPDATE machines SET install = 'active' WHERE machine_id = $1`, [id]);
+  await run(server, 'ENTER_MAINTENANCE', id);
+  return id;
+}
+
+const rollouts = () => server.client(RolloutService, server.adminToken);
+
+/** A rollout that waits for the approval of its wave. */
+async function held(): Promise<string> {
+  const machineId = await newMachine(server, { phase: 'READY' });
+  const spec = heldRollout(machineId);
+  const { rolloutId } = await rollouts().createRollout({ spec, requestId: requestId() });
+  await until(
+    () => rollouts().getRollout({ rolloutId }),
+    ({ waves }) => waves[0]?.state === Wave_State.WAITING_FOR_APPROVAL,
+  );
+  return rolloutId;
+}
+
+function onRollout(change: (rolloutId: string) => Promise<unknown>): Changes {
+  return { kind: 'rollout', before: held, call: change };
+}
+
+async function endedRollout(
+  machineIds: string[],
+  step: MessageInitShape<typeof RolloutStepSchema>,
+): Promise<string> {
+  const spec = { machineIds, steps: [step] };
+  const { rolloutId } = await rollouts().createRollout({ spec, requestId: requestId() });
+  await until(
+    () => rollouts().getRollout({ rolloutId }),
+    ({ finishedAt }) => finishedAt !== undefined,
+  );
+  return rolloutId;
+}
+
+const runs = () => server.client(RunService, server.adminToken);
+const slow = { 'fake/step-ms': '60000' };
 
 const requestId = () => fresh('request');
 const machine = () => newMachine(server);
@@ -67,13 +134,21 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       before: () => newMachine(server, { phase: 'READY' }),
       call: (machineId) => server.machines.rebootMachine({ machineId, requestId: requestId() }),
     },
-    reimageMachine: { why: OPERATION },
+    reimageMachine: {
+      kind: 'operation',
+      before: () => newMachine(server, { phase: 'MAINTENANCE' }),
+      call: (machineId) => server.machines.reimageMachine({ machineId, requestId: requestId() }),
+    },
     enterMaintenance: {
       kind: 'operation',
       before: machine,
       call: (machineId) => server.machines.enterMaintenance({ machineId, requestId: requestId() }),
     },
-    exitMaintenance: { why: OPERATION },
+    exitMaintenance: {
+      kind: 'operation',
+      before: () => newMachine(server, { phase: 'MAINTENANCE' }),
+      call: (machineId) => server.machines.exitMaintenance({ machineId, requestId: requestId() }),
+    },
     cancelOperation: {
       kind: 'operation',
       before: async () => {
@@ -90,19 +165,43 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     streamOperationLogs: 'reads',
   },
   [MachineServiceV1.typeName]: {
-    registerMachine: { why: 'is registerMachine of v2' },
+    registerMachine: {
+      kind: 'machine',
+      call: () =>
+        server
+          .client(MachineServiceV1, server.adminToken)
+          .registerMachine({ machine: { machineId: fresh('m') } }),
+    },
     getMachine: 'reads',
     listMachines: 'reads',
-    updateMachine: { why: 'is updateMachine of v2' },
+    updateMachine: {
+      kind: 'machine',
+      before: machine,
+      call: (machineId) =>
+        server
+          .client(MachineServiceV1, server.adminToken)
+          .updateMachine({ machine: { machineId, labels: { a: 'b' } } }),
+    },
   },
   [PlanService.typeName]: { getPlan: 'reads', listPlans: 'reads' },
   [RunService.typeName]: {
-    startRun: { why: OPERATION },
+    startRun: {
+      kind: 'operation',
+      before: () => newMachine(server, { phase: 'READY' }),
+      call: (machineId) => runs().startRun({ machineId, requestId: requestId(), type: 'REBOOT' }),
+    },
     getRun: 'reads',
     listRuns: 'reads',
     watchRuns: 'reads',
     streamRunLogs: 'reads',
-    cancelRun: { why: 'is cancelOperation of a run' },
+    cancelRun: {
+      kind: 'operation',
+      before: async () => {
+        const machineId = await newMachine(server, { phase: 'READY', labels: slow });
+        return (await runs().startRun({ machineId, requestId: requestId(), type: 'REBOOT' })).runId;
+      },
+      call: (runId) => runs().cancelRun({ runId }),
+    },
   },
   [FleetService.typeName]: {
     whoAmI: 'reads',
@@ -113,6 +212,71 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     watchEvents: 'reads',
     listEvents: 'reads',
     getMetricHistory: 'reads',
+  },
+  [RolloutService.typeName]: {
+    previewRollout: 'reads',
+    createRollout: {
+      kind: 'rollout',
+      before: () => newMachine(server, { phase: 'READY' }),
+      call: (machineId) => rollouts().createRollout({ spec: heldRollout(machineId), requestId: requestId() }),
+    },
+    getRollout: 'reads',
+    listRollouts: 'reads',
+    watchRollout: 'reads',
+    listRolloutMachines: 'reads',
+    pauseRollout: onRollout((rolloutId) => rollouts().pauseRollout({ rolloutId, requestId: requestId() })),
+    resumeRollout: {
+      kind: 'rollout',
+      before: async () => {
+        const rolloutId = await held();
+        await rollouts().pauseRollout({ rolloutId, requestId: requestId() });
+        return rolloutId;
+      },
+      call: (rolloutId) => rollouts().resumeRollout({ rolloutId, requestId: requestId() }),
+    },
+    abortRollout: onRollout((rolloutId) => rollouts().abortRollout({ rolloutId, requestId: requestId() })),
+    approveWave: onRollout((rolloutId) => rollouts().approveWave({ rolloutId, requestId: requestId() })),
+    rejectWave: onRollout((rolloutId) => rollouts().rejectWave({ rolloutId, requestId: requestId() })),
+    retryFailed: {
+      kind: 'rollout',
+      before: async () => {
+        const labels = { 'fake/fail-step': 'reboot' };
+        const machineId = await newMachine(server, { phase: 'READY', labels });
+        return endedRollout([machineId], { step: { case: 'reboot', value: {} } });
+      },
+      call: (rolloutId) => rollouts().retryFailed({ rolloutId, requestId: requestId() }),
+    },
+    skipMachines: onRollout(async (rolloutId) => {
+      const { machines } = await rollouts().listRolloutMachines({ rolloutId });
+      const machineIds = machines.map((each) => each.machineId);
+      return rollouts().skipMachines({ rolloutId, requestId: requestId(), machineIds });
+    }),
+    updateLimits: onRollout((rolloutId) =>
+      rollouts().updateLimits({ rolloutId, requestId: requestId(), maxParallel: '1' }),
+    ),
+    rollBack: {
+      kind: 'rollout',
+      before: async () => {
+        const machineId = await newMachine(server, { phase: 'MAINTENANCE' });
+        await run(server, 'REIMAGE', machineId, { imageRef: 'before' });
+        return endedRollout([machineId], { step: { case: 'reimage', value: { imageRef: 'after' } } });
+      },
+      call: (rolloutId) => rollouts().rollBack({ rolloutId, requestId: requestId() }),
+    },
+    createBudget: {
+      kind: 'budget',
+      call: () => rollouts().createBudget({ budget: { name: fresh('budget'), maxUnavailable: '1000' } }),
+    },
+    listBudgets: 'reads',
+    deleteBudget: {
+      kind: 'budget',
+      before: async () => {
+        const name = fresh('budget');
+        await rollouts().createBudget({ budget: { name, maxUnavailable: '1000' } });
+        return name;
+      },
+      call: (name) => rollouts().deleteBudget({ name }),
+    },
   },
   [AdminService.typeName]: {
     flagMachine: {
@@ -130,18 +294,52 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       call: (machineId) =>
         server.admin.unflagMachine({ machineId, flag: MachineFlag_Value.RMA, reason: 'r' }),
     },
-    clearNeedsIntervention: { why: 'sets a condition as flagMachine does' },
+    clearNeedsIntervention: {
+      kind: 'condition',
+      before: async () => {
+        const machineId = await newMachine(server, {
+          phase: 'MAINTENANCE',
+          labels: { 'fake/fail-step': 'verify' },
+          spec: { targetClusterRef: 'c' },
+        });
+        await run(server, 'REIMAGE', machineId);
+        return machineId;
+      },
+      call: (machineId) => server.admin.clearNeedsIntervention({ machineId, reason: 'r' }),
+    },
     createMachine: { kind: 'machine', call: () => server.admin.createMachine({ pool: 'pool' }) },
     createPool: { kind: 'pool', call: () => server.admin.createPool({ name: fresh('pool') }) },
     listPools: 'reads',
     getPool: 'reads',
-    onboardMachine: { why: OPERATION },
-    decommissionMachine: { why: OPERATION },
-    drainMachine: { why: OPERATION },
-    removeMachine: { why: OPERATION },
-    eraseMachine: { why: OPERATION },
-    migrateMachine: { why: OPERATION },
-    setServiceState: { why: 'moves the service state, and each transition of a machine is an event' },
+    onboardMachine: { why: 'needs a MAAS: test/maas/onboarding.test.ts has its events' },
+    decommissionMachine: {
+      kind: 'operation',
+      before: () => inService('active'),
+      call: (machineId) => server.admin.decommissionMachine({ machineId, requestId: requestId(), mode: 1 }),
+    },
+    drainMachine: {
+      kind: 'operation',
+      before: () => inService('active'),
+      call: (machineId) => server.admin.drainMachine({ machineId, requestId: requestId() }),
+    },
+    removeMachine: {
+      kind: 'operation',
+      before: () => inService('retired'),
+      call: (machineId) => server.admin.removeMachine({ machineId, requestId: requestId() }),
+    },
+    eraseMachine: { why: 'needs a BMC: test/nodes/erasure.test.ts has its events' },
+    migrateMachine: {
+      kind: 'operation',
+      before: maintainedNode,
+      call: (machineId) =>
+        server.admin.migrateMachine({ machineId, requestId: requestId(), macAddresses: [newMac()] }),
+    },
+    setServiceState: {
+      kind: 'service',
+      before: () => inService('quarantined'),
+      call: (machineId) =>
+        server.admin.setServiceState({ machineId, service: 'active', reason: 'r', force: true }),
+    },
     actOnOperation: {
       kind: 'operation',
       before: async () => {
@@ -151,8 +349,16 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       call: (operationId) =>
         server.admin.actOnOperation({ operationId, action: OperatorAction_Value.CANCEL, reason: 'r' }),
     },
-    approveOperation: { why: 'test/api/approvals.test.ts has its events' },
-    rejectOperation: { why: 'test/api/approvals.test.ts has its events' },
+    approveOperation: {
+      kind: 'operation',
+      before: waitingForApproval,
+      call: (operationId) => server.admin.approveOperation({ operationId, reason: 'r' }),
+    },
+    rejectOperation: {
+      kind: 'operation',
+      before: waitingForApproval,
+      call: (operationId) => server.admin.rejectOperation({ operationId, reason: 'r' }),
+    },
     listOperatorActions: 'reads',
     explainMachine: 'reads',
     createPlan: {
@@ -187,18 +393,13 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     },
     exportAudit: 'reads',
     getAuditKey: 'reads',
+    rotateAuditKey: {
+      kind: 'audit',
+      before: async () => (await server.admin.getAuditKey({})).keyId,
+      call: (keyId) => server.admin.rotateAuditKey({ keyId }),
+    },
   },
 };
-
-const SERVICES: readonly DescService[] = [
-  MachineService,
-  OperationService,
-  MachineServiceV1,
-  PlanService,
-  RunService,
-  FleetService,
-  AdminService,
-];
 
 const node = async () => (await createNode(server)).id;
 

@@ -1,3 +1,4 @@
+// @module-tag extended: maas/crash-in-process.test.ts and api-v1/recovery.test.ts have the same promises with fewer crashes.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -18,7 +18,9 @@ function complete(script: string, words: readonly string[], program = 'ingot'): 
 COMP_WORDS=(${program} ${quoted}); COMP_CWORD=${words.length}
 $(complete -p ${program} | sed 's/.*-F \\([^ ]*\\) .*/\\1/')
 printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', `${script}\n${ask}`], { encoding: 'utf8' });
+  // The script is longer than one argument may be.
+  const input = `${script}\n${ask}`;
+  const { stdout, stderr } = spawnSync('bash', ['--norc', '-s'], { encoding: 'utf8', input });
   expect(stderr).toBe('');
   return stdout.split('\n').filter((line) => line !== '');
 }
@@ -62,6 +64,15 @@ describe('bash completion', () => {
       ['plan', ''],
       ['show', 'get', 'list', 'create'],
     ],
+    [
+      ['rollout', 're'],
+      ['resume', 'reject', 'retry'],
+    ],
+    [['rollout', 'start', '--stop-s'], ['--stop-same-error']],
+    [
+      ['rollout', 'start', '--gate', ''],
+      ['automatic', 'approval', 'second-person'],
+    ],
     [['plan', 'create', '--f'], ['--file']],
     [
       ['list', '-o', 'j'],
@@ -90,6 +101,15 @@ describe('bash completion', () => {
     ],
   ])('offers for %j', async (words, offered) => {
     expect(complete(await scriptOf('bash'), words)).toEqual(offered);
+  });
+
+  it('offers the rollouts that the server has where an id is meant, and none without a server', async () => {
+    const script = await scriptOf('bash');
+    const program =
+      'ingot() { [[ "$*" == "rollout list --limit 100 -o name" ]] && printf "ro-1\\nro-2\\n"; }';
+    expect(complete(`${script}\n${program}`, ['rollout', 'show', 'ro-'])).toEqual(['ro-1', 'ro-2']);
+    expect(complete(`${script}\n${program}`, ['rollout', 'pause', 'ro-2'])).toEqual(['ro-2']);
+    expect(complete(`${script}\ningot() { return 1; }`, ['rollout', 'show', ''])).toEqual([]);
   });
 
   it('is for the program by the name it has', async () => {

@@ -26,6 +26,7 @@ import {
   type PoolSchema,
   TokenSchema,
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { MachineService as V1MachineService } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
 import type { Plan } from '../../src/gen/baremetal/v1/plan_pb.ts';
 import { PlanService } from '../../src/gen/baremetal/v1/plan_service_pb.ts';
@@ -48,6 +49,7 @@ import {
 } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { BadRequestSchema, ErrorInfoSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts';
+import { rolloutHandlersOf } from './fake-rollouts.ts';
 import { v1HandlersOf } from './fake-v1.ts';
 
 export const START = Date.parse('2026-01-30T10:00:00Z');
@@ -107,6 +109,8 @@ export class FakeFleet {
   /** Called before every answer; throw to refuse. */
   onCall: (method: string, request: unknown) => void = () => {};
   nextOperationIds: string[] = [];
+  /** Machines that a rollout can't start. */
+  readonly refusals = new Map<string, { errorCode: string; message: string }>();
   pageSize = 1000;
 
   addMachine(machine: MessageInitShape<typeof MachineSchema>): Machine {
@@ -150,10 +154,12 @@ export class FakeFleet {
     });
   }
 
-  /** All of them, or those of one machine. */
+  /** All of them, those of one machine, or those with these ids. */
   operationsOf(filter: string): Operation[] {
     const [, machineId] = /^machine_id=(\S+)$/.exec(filter) ?? [];
+    const ids = new Set([...filter.matchAll(/operation_id=([\w.-]+)/g)].map(([, id]) => id));
     const all = [...this.operations.values()];
+    if (ids.size > 0) return all.filter(({ operationId }) => ids.has(operationId));
     return machineId === undefined ? all : all.filter((operation) => operation.machineId === machineId);
   }
 
@@ -324,6 +330,7 @@ export async function startFakeServer(fleet: FakeFleet, port = 0): Promise<FakeS
   const handlers = handlersOf(fleet);
   for (const service of [MachineService, OperationService, AdminService])
     addService(server, service, handlers, fleet);
+  addService(server, RolloutService, rolloutHandlersOf(fleet), fleet);
   for (const service of [V1MachineService, PlanService, RunService])
     addService(server, service, v1HandlersOf(fleet), fleet);
   const bound = await new Promise<number>((resolve, reject) => {

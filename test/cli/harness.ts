@@ -37,6 +37,8 @@ export interface Surrounding {
   /** What is piped in, to its end. */
   readonly input?: string;
   readonly now?: () => number;
+  /** What the command generates as its request id. */
+  readonly requestId?: string;
   readonly cwd?: string;
   readonly extraCommands?: ClientInvocation['extraCommands'];
 }
@@ -60,7 +62,7 @@ export function launch(address: string, line: string, around: Surrounding = {}) 
     stdout,
     stderr,
     signals,
-    newRequestId: () => 'made-up-id',
+    newRequestId: () => around.requestId ?? 'made-up-id',
     ...(around.now === undefined ? {} : { now: around.now }),
     ...(around.extraCommands === undefined ? {} : { extraCommands: around.extraCommands }),
   });

@@ -175,7 +175,9 @@ Customer:           acme
 Location:           fra1 / r11
 Serial number:      SN-1
 SSH endpoint:       10.20.30.40:22
+SSH credentials:    -
 BMC endpoint:       -
+BMC credentials:    -
 Target cluster:     -
 MAC addresses:      aa:bb:cc:dd:ee:ff
 Labels:             env=prod,rack=r42

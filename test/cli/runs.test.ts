@@ -169,11 +169,13 @@ describe('run start on several machines', () => {
     const { code, stdout, stderr } = await cli.run(
       'run start machine-1 machine-2 --type REBOOT --request-id r',
     );
-    expect(stderr).toBe('run REBOOT on 2 machines:\n  machine-1  machine-2\n2 machines: 2 succeeded\n');
+    expect(stderr).toBe(
+      'run REBOOT on 2 machines:\n  machine-1  machine-2\nrollout: ro-1\n2 machines: 2 succeeded\n',
+    );
     expect(stdout.split('\n').sort()).toEqual([
       '',
-      'machine-1  op-machine-1  SUCCEEDED  5s',
-      'machine-2  op-machine-2  SUCCEEDED  5s',
+      'machine-1  run-machine-1  SUCCEEDED  5s',
+      'machine-2  run-machine-2  SUCCEEDED  5s',
     ]);
     expect(code).toBe(0);
   });
@@ -188,9 +190,11 @@ describe('run start on several machines', () => {
     expect(declined.stderr).toContain(`run ${type} on 2 machines? [y/N] error: declined: nothing was done\n`);
     expect(declined.code).toBe(2);
     expect(await cli.run(line)).toMatchObject({ code: 2, stderr: expect.stringContaining('add --yes') });
-    expect(started()).toEqual([]);
+    expect(calls('createRollout')).toEqual([]);
     expect(await cli.run(`${line} --yes`)).toMatchObject({ code: 0 });
-    expect(started()).toHaveLength(2);
+    expect(calls('createRollout').map(({ request }) => request.spec.machineIds)).toEqual([
+      ['machine-1', 'machine-2'],
+    ]);
   });
 
   it('does not ask for one that was named, as reimage does not', async () => {

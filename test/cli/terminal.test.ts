@@ -56,7 +56,7 @@ function screen(text: string): string[] {
 }
 
 describe.skipIf(!hasScript)('on a terminal', () => {
-  it('a live line runs below the display and leaves nothing behind', async () => {
+  it('a live line runs below the display and leaves nothing behind', { tags: ['extended'] }, async () => {
     cli.fleet.addMachine(inMaintenance('machine-1', []));
     cli.fleet.nextOperationIds = ['op-1'];
     const { seen, ended } = onTerminal('reimage machine-1');
@@ -74,7 +74,7 @@ describe.skipIf(!hasScript)('on a terminal', () => {
     expect(lines).toContain('│ \u001b[32m✓ SUCCEEDED\u001b[0m');
   });
 
-  it('Ctrl-C detaches', async () => {
+  it('Ctrl-C detaches', { tags: ['extended'] }, async () => {
     cli.fleet.addMachine(inMaintenance('machine-1', []));
     cli.fleet.nextOperationIds = ['op-1'];
     const { child, seen, ended } = onTerminal('reboot machine-1');
@@ -126,7 +126,7 @@ describe('through pipes', () => {
     expect(seen.text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
   });
 
-  it('a reader that goes away ends a list and a watch quietly', async () => {
+  it('a reader that goes away ends a list and a watch quietly', { tags: ['extended'] }, async () => {
     for (let n = 0; n < 3000; n++) cli.fleet.addMachine(inMaintenance(`machine-${n}`, []));
     const list = shell(`${process.execPath} ${program} list | head -1; echo "\${PIPESTATUS[0]}"`);
     await list.ended;

@@ -200,16 +200,22 @@ it('both workers serve both ports; one that is killed is replaced, and its work 
   );
 }, 60_000);
 
-it('a primary that is killed leaves no worker and no PostgreSQL behind', async () => {
+it('a primary that is killed leaves no worker and no PostgreSQL behind', {
+  timeout: 60_000,
+  tags: ['extended'],
+}, async () => {
   const server = serve();
   await vi.waitFor(() => expect(server.seen.out).toContain('Ctrl-C stops it.'), PATIENCE);
   const family = childrenOf(server.pid);
   expect(family).toHaveLength(3);
   process.kill(server.pid, 'SIGKILL');
   await vi.waitFor(() => expect(family.filter(isAlive)).toEqual([]), PATIENCE);
-}, 60_000);
+});
 
-it('a setting that a worker finds wrong is one line and exit code 64', async () => {
+it('a setting that a worker finds wrong is one line and exit code 64', {
+  timeout: 60_000,
+  tags: ['extended'],
+}, async () => {
   const database = await cloneDatabase();
   // A Redis that refuses every password.
   const redis = createServer((socket) => socket.on('data', () => socket.write('-WRONGPASS no\r\n')));
@@ -223,4 +229,4 @@ it('a setting that a worker finds wrong is one line and exit code 64', async () 
   expect(server.seen.out).toBe('');
   redis.close();
   await database.drop();
-}, 60_000);
+});

@@ -1,3 +1,4 @@
+// @module-tag extended: session.test.ts has a server that stops and a page that goes on.
 /** A console that stays open all day: page errors, lost connections, server updates and hidden tabs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';

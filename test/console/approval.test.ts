@@ -32,7 +32,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('an approval, in the browser'
     await page.getByText('SUCCEEDED').first().waitFor();
   });
 
-  it('is refused with a reason', async () => {
+  it('is refused with a reason', { tags: ['extended'] }, async () => {
     const { operationId } = await waitingReboot();
     const page = await console.open({ path: `/operations/${operationId}` });
     const panel = page.getByRole('region', { name: 'Approval' });
@@ -43,7 +43,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('an approval, in the browser'
     await page.getByText('CANCELED').first().waitFor();
   });
 
-  it('cannot be given by the requester or a viewer, and the button says why', async () => {
+  it('cannot be given by the requester or a viewer, and the button says why', {
+    tags: ['extended'],
+  }, async () => {
     const machineId = await newMachine(console.server, { phase: 'MAINTENANCE' });
     const { operationId } = await console.server.machines.rebootMachine({
       machineId,

@@ -14,7 +14,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the hardware of a machine'),
 
   const section = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 
-  it('is on its page, with the erasure of each disk and what was not done', async () => {
+  it('is on its page, with the erasure of each disk and what was not done', {
+    tags: ['extended'],
+  }, async () => {
     const { server } = console;
     const { id, mac } = await createNode(server);
     await server.sql(`UPDATE machines SET install = 'active' WHERE machine_id = $1`, [id]);
@@ -104,7 +106,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the hardware of a machine'),
     expect(operations).toContainEqual(expect.objectContaining({ params: { overwrite: 'whole' } }));
   });
 
-  it('is replaced by hardware with other addresses, and invalid addresses are rejected', async () => {
+  it('is replaced by hardware with other addresses, and invalid addresses are rejected', {
+    tags: ['extended'],
+  }, async () => {
     const { server } = console;
     const { id } = await maintainedNode();
     const page = await console.open({ path: `/machines/${id}`, role: 'admin' });

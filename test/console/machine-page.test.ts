@@ -43,7 +43,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
-  it('reimages after the name was typed, with live progress from start to end', async () => {
+  it('reimages after the name was typed, with live progress from start to end', {
+    tags: ['extended'],
+  }, async () => {
     await inMaintenance('story-1', { 'fake/step-ms': '400' });
     const page = await console.open({ path: '/machines/story-1' });
     await page.getByRole('button', { name: 'Reimage', exact: true }).click();
@@ -68,7 +70,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     expect(page.url()).toContain('tab=operations');
   });
 
-  it('shows how its upstream drifted and since when, and lets the operator force a service state', async () => {
+  it('shows how its upstream drifted and since when, and lets the operator force a service state', {
+    tags: ['extended'],
+  }, async () => {
     await register('drifted-1');
     const { server } = console;
     await server.sql(
@@ -116,7 +120,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     expect([machineId, status?.service]).toEqual(['drifted-1', 'active']);
   });
 
-  it('offers the action that unblocks a failure, which resolves it', async () => {
+  it('offers the action that unblocks a failure, which resolves it', { tags: ['extended'] }, async () => {
     await inMaintenance('failing-1', { 'fake/fail-step': 'reboot' });
     await console.server.machines.rebootMachine({ machineId: 'failing-1', requestId: 'r' });
     const page = await console.open({ path: '/machines/failing-1' });
@@ -164,7 +168,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     expect(saved?.bmcEndpoint).toBe('bmc-1');
   });
 
-  it('shows a viewer everything, and why no action is available', async () => {
+  it('shows a viewer everything, and why no action is available', { tags: ['extended'] }, async () => {
     await inMaintenance('seen-1');
     const page = await console.open({ path: '/machines/seen-1', role: 'viewer' });
     const reboot = page.getByRole('button', { name: 'Reboot', exact: true });
@@ -175,7 +179,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     for (const button of await more.all()) expect(await button.getAttribute('aria-disabled')).toBe('true');
   });
 
-  it('flags and unflags with a reason, from the menu and from the explanation', async () => {
+  it('flags and unflags with a reason, from the menu and from the explanation', {
+    tags: ['extended'],
+  }, async () => {
     await register('flagged-1');
     const page = await console.open({ path: '/machines/flagged-1', role: 'admin' });
     await page.getByRole('button', { name: 'More actions' }).click();
@@ -197,7 +203,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     expect(page.url()).toContain('kinds=phase');
   });
 
-  it('shows a discovered node, rejects its approval with the command that helps, approves it, and shows its boots', async () => {
+  it('shows a discovered node, rejects its approval with the command that helps, approves it, and shows its boots', {
+    tags: ['extended'],
+  }, async () => {
     const response = await fetch(`${console.server.httpUrl}/api/v1/report`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -239,7 +247,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     expect(await page.title()).toBe('marked-1 · Ingot');
   });
 
-  it('offers its actions in the palette', async () => {
+  it('offers its actions in the palette', { tags: ['extended'] }, async () => {
     await inMaintenance('found-1');
     const page = await console.open({ path: '/machines/found-1' });
     await page.getByRole('button', { name: 'Exit maintenance', exact: true }).first().waitFor();
@@ -253,12 +261,12 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
-  it('shows an error for an unknown machine', async () => {
+  it('shows an error for an unknown machine', { tags: ['extended'] }, async () => {
     const page = await console.open({ path: '/machines/unknown-1' });
     await page.getByRole('alert').getByText('there is no machine unknown-1').waitFor();
   });
 
-  it('is accessible in light and dark colours, and fits the window', async () => {
+  it('is accessible in light and dark colours, and fits the window', { tags: ['extended'] }, async () => {
     const { server } = console;
     const machineId = 'agent-1';
     await register(machineId, { rack: 'r1' });

@@ -50,7 +50,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the list of machines'), () =
     await total(page, MACHINES);
   });
 
-  it('suggests fields and values, reads plain words as ids, and marks the error in a filter', async () => {
+  it('suggests fields and values, reads plain words as ids, and marks the error in a filter', {
+    tags: ['extended'],
+  }, async () => {
     const page = await open('');
     await total(page, MACHINES);
     await page.keyboard.press('/');
@@ -76,7 +78,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the list of machines'), () =
     expect(await page.locator('.faulty mark').textContent()).toBe('r');
   });
 
-  it('is sorted by a heading, which shows the direction', async () => {
+  it('is sorted by a heading, which shows the direction', { tags: ['extended'] }, async () => {
     const page = await open('pool=gpu');
     await total(page, 40);
     const rack = page.getByRole('columnheader', { name: 'Rack' });
@@ -87,7 +89,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the list of machines'), () =
     await expect.poll(() => page.locator('tr[data-place="0"]').textContent()).toContain('list-002');
   });
 
-  it('is navigated and selected with the keyboard alone', async () => {
+  it('is navigated and selected with the keyboard alone', { tags: ['extended'] }, async () => {
     const page = await open('pool=gpu');
     await total(page, 40);
     for (const key of ['j', 'j', 'x', 'j', ' ']) await page.keyboard.press(key);
@@ -133,7 +135,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the list of machines'), () =
     await total(page, 29);
   });
 
-  it('lets a viewer select, and says why no action is available', async () => {
+  it('lets a viewer select, and says why no action is available', { tags: ['extended'] }, async () => {
     const page = await open('pool=gpu', 'viewer');
     await total(page, 40);
     await page.getByRole('checkbox').first().check();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ended, newMachine, start, statusOf, waitingAt } from '../api/fleet.ts';
-import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
+import { newMachine, start, waitingAt } from '../api/fleet.ts';
+import { CHROMIUM, Console, screenshot } from './console.ts';
 
 const FLEET = 100_000;
 
@@ -10,78 +10,6 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('machines, in the browser'), 
     console = await Console.start();
   });
   afterAll(() => console.stop());
-
-  it('a bulk action starts on the eligible machines of the filter, with a result for each', async () => {
-    const { server } = console;
-    const ready: string[] = [];
-    for (let n = 0; n < 5; n += 1)
-      ready.push(await newMachine(server, { phase: 'READY', labels: { rack: 'bulk' } }));
-    const busy = await newMachine(server, {
-      phase: 'MAINTENANCE',
-      labels: { rack: 'bulk', 'fake/hang-step': 'reboot' },
-    });
-    await waitingAt(server, await start(server, 'REBOOT', busy), 'reboot');
-    const other = await newMachine(server, { phase: 'READY', labels: { rack: 'other' } });
-
-    const page = await console.open({ path: '/machines?filter=labels.rack%3Dbulk' });
-    await page.getByText('6 machines', { exact: true }).first().waitFor();
-    await page.getByRole('checkbox').first().check();
-    await page.getByRole('button', { name: 'Enter maintenance' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByText('5 of 6 machines eligible').waitFor();
-    await dialog.getByText('under way. Wait for it, or cancel it first').waitFor();
-    await expectAccessible(page);
-    await screenshot(page, 'bulk-plan');
-    expect(statusOf(await server.machines.getMachine({ machineId: ready[0] ?? '' })).phase).toBe('READY');
-    await dialog.getByRole('button', { name: 'Enter maintenance: 5 machines' }).click();
-    await dialog.getByRole('link', { name: /^op-/ }).nth(4).waitFor();
-    await screenshot(page, 'bulk-results');
-    await expectAccessible(page);
-    const { operations } = await server.operations.listOperations({
-      filter: 'type = ENTER_MAINTENANCE AND started_by = "operator:*"',
-    });
-    expect(operations.map(({ machineId }) => machineId).toSorted()).toEqual(ready.toSorted());
-    expect(operations.some(({ machineId }) => machineId === other)).toBe(false);
-  });
-
-  it('a bulk cancel affects active operations only, and a bulk reimage asks for the number of machines', async () => {
-    const { server } = console;
-    const operations: string[] = [];
-    for (let n = 0; n < 2; n += 1) {
-      const machineId = await newMachine(server, {
-        phase: 'MAINTENANCE',
-        labels: { rack: 'stuck', 'fake/hang-step': 'reboot' },
-      });
-      const operation = await start(server, 'REBOOT', machineId);
-      await waitingAt(server, operation, 'reboot');
-      operations.push(operation.operationId);
-    }
-    const idle = await newMachine(server, { phase: 'MAINTENANCE', labels: { rack: 'stuck' } });
-    const page = await console.open({ path: '/machines?filter=labels.rack%3Dstuck' });
-    await page.getByText('3 machines', { exact: true }).first().waitFor();
-    await page.getByRole('checkbox').first().check();
-    const dialog = page.getByRole('dialog');
-
-    await page.getByRole('button', { name: 'Reimage', exact: true }).click();
-    await dialog.getByText('1 of 3 machines eligible').waitFor();
-    const reimage = dialog.getByRole('button', { name: 'Reimage: 1 machine' });
-    expect(await reimage.getAttribute('aria-disabled')).toBe('true');
-    await dialog.getByRole('textbox', { name: /Type 1 to confirm/ }).fill('1');
-    await reimage.click();
-    await dialog.getByRole('link', { name: /^op-/ }).waitFor();
-    await dialog.getByRole('button', { name: 'Close' }).click();
-    const { operations: reimages } = await server.operations.listOperations({
-      filter: `machine_id = ${idle} AND type = REIMAGE`,
-    });
-    expect(reimages).toHaveLength(1);
-    for (const operation of reimages) await ended(server, operation);
-
-    await page.getByRole('button', { name: 'Cancel operation' }).click();
-    await dialog.getByRole('button', { name: /^Cancel operation: \d/ }).click();
-    await dialog.getByText(/2 of 2 machines completed/).waitFor();
-    for (const operationId of operations)
-      expect((await ended(server, { operationId })).status).toBe('cancelled');
-  });
 
   it('text from machines and logs is never rendered as markup', async () => {
     const { server } = console;
@@ -109,6 +37,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('machines, in the browser'), 
 
   it('100,000 machines are scrolled and filtered in bounded memory', {
     timeout: 120_000,
+    tags: ['extended'],
   }, async () => {
     const { server } = console;
     await server.sql(

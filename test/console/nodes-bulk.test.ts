@@ -53,7 +53,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('nodes that are selected'), (
     expect(console.pageErrors).toEqual([]);
   });
 
-  it('cannot be changed by a viewer', async () => {
+  it('cannot be changed by a viewer', { tags: ['extended'] }, async () => {
     const page = await console.open({ path: '/nodes', role: 'viewer' });
     await page.getByLabel('Select all shown nodes').check();
     const tag = page.getByRole('button', { name: 'Tag selected' });

@@ -34,7 +34,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the log of an operation, in 
     const log = page.getByRole('log');
     await log.getByText(`line ${LINES}`).waitFor();
     expect(await log.locator('.log-line').count()).toBeLessThan(120);
-    expect(await log.locator('.log-line.stderr').count()).toBeGreaterThan(0);
+    await log.locator('.log-line.stderr').first().waitFor();
     await log.hover();
     await page.mouse.wheel(0, -4_000);
     await page.getByRole('button', { name: 'Follow', exact: true }).click();
@@ -43,13 +43,15 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the log of an operation, in 
     await expectAccessible(page);
   });
 
-  it('is found by the v1 run id too', async () => {
+  it('is found by the v1 run id too', { tags: ['extended'] }, async () => {
     const page = await console.open({ path: `/operations/${operationId.replace('op-', 'run-')}` });
     await page.getByRole('heading', { name: operationId }).waitFor();
     await page.getByRole('log').getByText(`line ${LINES}`).waitFor();
   });
 
-  it('is searched, with a count of matches and keys to step through them', async () => {
+  it('is searched, with a count of matches and keys to step through them', {
+    tags: ['extended'],
+  }, async () => {
     const page = await console.open({ path: `/operations/${operationId}` });
     const log = page.getByRole('log');
     await log.getByText(`line ${LINES}`).waitFor();
@@ -66,7 +68,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the log of an operation, in 
     await screenshot(page, 'operation-log-search');
   });
 
-  it('is downloaded completely', async () => {
+  it('is downloaded completely', { tags: ['extended'] }, async () => {
     const page = await console.open({ path: `/operations/${operationId}` });
     await page.getByRole('log').getByText(`line ${LINES}`).waitFor();
     const [download] = await Promise.all([

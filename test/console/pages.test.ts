@@ -11,7 +11,18 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('every page'), () => {
   });
   afterAll(() => console.stop());
 
-  const PAGES = ['Fleet', 'Machines', 'Operations', 'Nodes', 'Agents', 'Pools', 'Plans', 'Audit'];
+  const PAGES = [
+    'Fleet',
+    'Machines',
+    'Operations',
+    'Rollouts',
+    'Nodes',
+    'Agents',
+    'Pools',
+    'Plans',
+    'Budgets',
+    'Audit',
+  ];
 
   it('is accessible in light and dark colours, and fits the window', { timeout: 60_000 }, async () => {
     // Not the first of them: a link to the current page opens nothing, and keeps the focus.

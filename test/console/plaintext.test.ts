@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, Console, expectAccessible } from './console.ts';
+import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
 describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a server with --insecure-plaintext'), () => {
   let console: Console;
@@ -17,5 +17,6 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a server with --insecure-pla
     await page.getByRole('heading', { level: 1, name: 'Pools' }).waitFor();
     await badge.waitFor();
     await expectAccessible(page);
+    await screenshot(page, 'insecure-plaintext');
   });
 });

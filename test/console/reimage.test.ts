@@ -75,7 +75,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('maintenance and reimage, in 
     expect(console.pageErrors).toEqual([]);
   });
 
-  it('a failure says why and whether it can be retried, and the retry succeeds', async () => {
+  it('a failure says why and whether it can be retried, and the retry succeeds', {
+    tags: ['extended'],
+  }, async () => {
     const machineId = await newMachine(console.server, {
       phase: 'MAINTENANCE',
       labels: { 'fake/fail-step': 'repave:2' },
@@ -98,7 +100,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('maintenance and reimage, in 
     await page.getByText('the disk was reseated').first().waitFor();
   });
 
-  it('an operation is canceled, with the reason in its history', async () => {
+  it('an operation is canceled, with the reason in its history', { tags: ['extended'] }, async () => {
     const machineId = await newMachine(console.server, {
       phase: 'MAINTENANCE',
       labels: { 'fake/hang-step': 'repave' },
@@ -133,7 +135,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('maintenance and reimage, in 
     await screenshot(page, 'machine-as-viewer');
   });
 
-  it('without a mouse: found, opened, put into maintenance', async () => {
+  it('without a mouse: found, opened, put into maintenance', { tags: ['extended'] }, async () => {
     const machineId = await newMachine(console.server, { phase: 'READY' });
     const page = await console.open({ path: '/machines' });
     await page.getByRole('link', { name: machineId }).waitFor();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
-import { CHROMIUM, Console } from './console.ts';
+import { CHROMIUM, Console, screenshot } from './console.ts';
 
 /** All that a script of the page can read. */
 const READABLE = '[...Object.values(sessionStorage), ...Object.values(localStorage), document.cookie]';
@@ -30,7 +30,11 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     const { adminToken } = console.server;
     await page.getByLabel('Token', { exact: true }).fill('nonsense');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('alert').getByText('the token is not known, revoked or expired').waitFor();
+    await page
+      .getByRole('alert')
+      .getByText(/^The token is not known, revoked or expired/)
+      .waitFor();
+    await screenshot(page, 'sign-in');
     await page.getByLabel('Token', { exact: true }).fill(adminToken);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();
@@ -52,19 +56,6 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     await console.server.admin.revokeToken({ name });
     // Without a request by the user: the event stream ends.
     await page.getByText('Your session has ended').waitFor();
-  });
-
-  it('is there in a tab that a middle-click opens', async () => {
-    const page = await console.open({ path: '/fleet' });
-    const opened = page.context().waitForEvent('page');
-    await page
-      .getByRole('navigation')
-      .getByRole('link', { name: 'Machines', exact: true })
-      .click({ button: 'middle' });
-    const tab = await opened;
-    await tab.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();
-    await tab.locator('[data-live=live]').waitFor();
-    expect(await tab.getByLabel('Token', { exact: true }).count()).toBe(0);
   });
 
   it('is there behind a link on another site, whose own requests do not get its cookie', async () => {
@@ -95,7 +86,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     await page.getByText('admin (admin)').waitFor();
   });
 
-  it('stays when the server could not end it, and says so', async () => {
+  it('stays when the server could not end it, and says so', { tags: ['extended'] }, async () => {
     const page = await console.open({ path: '/fleet' });
     await page.route('**/auth/session', (route) => route.abort());
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -114,11 +105,24 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     await all.getByText('1', { exact: true }).waitFor();
   });
 
-  it('lists all keyboard shortcuts, and finds machines, operations and pages without a mouse', async () => {
+  it('is there in a tab that a middle-click on a machine opens', async () => {
+    const page = await console.open({ path: '/machines' });
+    const opened = page.context().waitForEvent('page');
+    await page.getByRole('link', { name: 'after-restart', exact: true }).click({ button: 'middle' });
+    const tab = await opened;
+    await tab.getByRole('heading', { level: 1, name: 'after-restart' }).waitFor();
+    await tab.locator('[data-live=live]').waitFor();
+    expect(new URL(tab.url()).pathname).toBe('/machines/after-restart');
+    expect(await tab.getByLabel('Token', { exact: true }).count()).toBe(0);
+  });
+
+  it('lists all keyboard shortcuts, and finds machines, operations and pages without a mouse', {
+    tags: ['extended'],
+  }, async () => {
     const page = await console.open();
     await page.keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
-    await help.getByText('Search machines, operations and actions').waitFor();
+    await help.getByText('Search machines, operations, rollouts and actions').waitFor();
     await page.keyboard.press('Escape');
     await help.waitFor({ state: 'detached' });
     await page.keyboard.press('Control+k');
@@ -136,7 +140,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     await page.getByRole('option', { name: /Search Machines matching/ }).waitFor();
   });
 
-  it('keeps the selected theme', async () => {
+  it('keeps the selected theme', { tags: ['extended'] }, async () => {
     const page = await console.open({ colours: 'light' });
     const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
     const light = await ground();

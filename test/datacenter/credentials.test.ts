@@ -6,8 +6,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { credentialsConfiguration } from '../../src/connections/credential-source.ts';
+import type { MachineSpecSchema } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { readConfiguration } from '../../src/server/settings/configuration.ts';
 import { ended, runOf, step } from '../advice/scenario.ts';
@@ -59,7 +61,7 @@ const SOURCES = {
       auth: { method: 'approle', role_id: vault.roleId, secret_id_file: put('secret-id', vault.secretId) },
     }),
     put: (machineId: string, password: string) =>
-      void vault.secrets.set(`secret/data/bmc/${machineId}`, { username: bmc.user, password }),
+      void vault.put(`secret/data/bmc/${machineId}`, { username: bmc.user, password }),
   },
 } as const;
 type Kind = keyof typeof SOURCES;
@@ -74,6 +76,8 @@ beforeAll(async () => {
   const ssh = { user: sshd.user, private_key_file: sshd.keyFile, insecure_accept_any: true };
   const credentials = credentialsConfiguration.parse({
     ...Object.fromEntries(KINDS.map((kind) => [kind, SOURCES[kind].given()])),
+    'odd-login': { kind: 'file', path: join(folder, 'odd-login'), per_machine: true },
+    'odd-key': { kind: 'file', path: join(folder, 'odd-key'), per_machine: true },
     'ssh-directory': { kind: 'directory', path: join(folder, 'machines'), file: '{machine_id}.key' },
     'ssh-vault': { ...SOURCES.vault.given(), path: 'ssh/{machine_id}' },
   });
@@ -100,14 +104,17 @@ afterAll(async () => {
 let last = '';
 
 /** No two machines share a BMC or a host, so the one before gives up its own. */
-async function register(provider: string): Promise<string> {
+async function register(
+  provider: string,
+  more: MessageInitShape<typeof MachineSpecSchema> = {},
+): Promise<string> {
   if (last !== '')
     await server.machines.updateMachine({
       machine: { machineId: last, spec: {} },
       updateMask: { paths: ['spec.bmc_endpoint', 'spec.ssh_endpoint'] },
     });
   last = fresh('ref');
-  const spec = { provider, bmcEndpoint: bmc.endpoint, sshEndpoint: sshd.endpoint };
+  const spec = { provider, bmcEndpoint: bmc.endpoint, sshEndpoint: sshd.endpoint, ...more };
   await server.machines.registerMachine({ machine: { machineId: last, spec } });
   return last;
 }
@@ -177,7 +184,7 @@ describe.skipIf(programs.isMissing)(programs.title('the key of a host'), () => {
       expect(missing.error).toMatchObject({ code: 'CREDENTIAL_UNREADABLE' });
       const key = readFileSync(sshd.keyFile, 'utf8');
       put(`machines/${machineId}.key`, key);
-      vault.secrets.set(`secret/data/ssh/${machineId}`, { private_key: key });
+      vault.put(`secret/data/ssh/${machineId}`, { private_key: key });
       await server.admin.clearNeedsIntervention({ machineId, reason: 'put there' });
       const done = await ended(server, await runOf(server, machineId, COMMAND));
       expect(phaseOf(done), done.error?.message).toBe('SUCCEEDED');
@@ -198,6 +205,42 @@ describe.skipIf(programs.isMissing)(programs.title('a reference'), () => {
       ),
     );
     expect(kinds?.[1]?.split(', ').sort()).toEqual([...KINDS].sort());
+  });
+
+  it('of a single machine is the name of a source that machines may name', async () => {
+    const [login, key] = ['Odd-Sesame-99', readFileSync(sshd.keyFile, 'utf8')];
+    const refs = { bmcCredentialsRef: 'odd-login', sshCredentialsRef: 'odd-key' };
+    const machineId = await register('bmc-directory', refs);
+    put('odd-login', login);
+    put('odd-key', key);
+    const refused = await ended(server, await runOf(server, machineId, FROM_DISK));
+    expect(refused.error?.code, refused.error?.message).toBe('AUTHENTICATION_FAILED');
+    put('odd-login', JSON.stringify({ username: bmc.user, password: bmc.password }));
+    await server.admin.clearNeedsIntervention({ machineId, reason: 'rotated' });
+    for (const work of [FROM_DISK, COMMAND]) {
+      const done = await ended(server, await runOf(server, machineId, work));
+      expect(phaseOf(done), done.error?.message).toBe('SUCCEEDED');
+    }
+    const stored = await everythingStored(server);
+    expect(stored).toContain('odd-login');
+    const secrets = [login, bmc.password, ...key.split('\n').filter((line) => line.length > 40)];
+    expect(secrets.flatMap(formsOf).filter((form) => stored.includes(form))).toEqual([]);
+  });
+
+  it.each(['directory', 'nowhere'])('of a single machine to %s is refused at the start', async (name) => {
+    const machineId = await register('bmc-directory', { bmcCredentialsRef: name });
+    SOURCES.directory.put(machineId, bmc.password);
+    const refused = await refusal(runOf(server, machineId, FROM_DISK));
+    expect(refused.message).toContain(
+      `names ${name}, which is no source of credentials that machines may name`,
+    );
+  });
+
+  it.each(['../login', '/etc/shadow', 'Upper', 'a b'])('of a single machine is no path: %s', async (name) => {
+    const machine = { machineId: fresh('ref'), spec: { bmcCredentialsRef: name } };
+    expect(await refusal(server.machines.registerMachine({ machine }))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
 
   it('can not be set through the API: a machine’s id never leads out of its directory', async () => {

@@ -97,7 +97,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(call.lines.map(({ text }) => text)).toContain(`The BMC says: next boot from ${device}`);
     });
 
-    it('stays as it is when the image can’t be served', async () => {
+    it('stays as it is when the image can’t be served', { tags: ['extended'] }, async () => {
       await can.netboot.setBootDevice(callFor(machine), 'disk', '');
       await expect(can.netboot.setBootDevice(callFor(machine), 'pxe', 'debian-12')).rejects.toThrow(
         'is no node',
@@ -113,7 +113,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(await can.netboot.bootDevice(callFor(machine))).toMatchObject({ device: 'none' });
     });
 
-    it('that a BMC accepts and forgets is a failure', async () => {
+    it('that a BMC accepts and forgets is a failure', { tags: ['extended'] }, async () => {
       await can.netboot.setBootDevice(callFor(machine), 'disk', '');
       bmc.fault('ignores-boot');
       const failure = await failureOf(can.netboot.setBootDevice(callFor(machine), 'pxe', ''));
@@ -124,7 +124,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       });
     });
 
-    it('counts for nothing while the BMC does not call its flags valid', async () => {
+    it('counts for nothing while the BMC does not call its flags valid', { tags: ['extended'] }, async () => {
       const strict = siteWith({ boot: {} });
       const failure = await failureOf(strict.can.netboot.setBootDevice(callFor(machine), 'pxe', ''));
       expect(failure).toMatchObject({ class: 'retryable', code: 'BOOT_DEVICE_NOT_SET' });
@@ -202,7 +202,9 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(JSON.stringify([refused, spared])).not.toContain('Not-the-password');
     });
 
-    it('is tried again when it was changed, and when some time has passed', async () => {
+    it('is tried again when it was changed, and when some time has passed', {
+      tags: ['extended'],
+    }, async () => {
       const file = writtenFile('changing', 'Not-the-password');
       const changing = siteWith({ password_file: file });
       await failureOf(changing.can.power.bootState(callFor(machine)));
@@ -214,7 +216,9 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(await changing.can.power.bootState(callFor(machine))).toMatchObject({ pollAfterMs: 2_000 });
     });
 
-    it('for a user that the BMC does not know is refused like a wrong one', async () => {
+    it('for a user that the BMC does not know is refused like a wrong one', {
+      tags: ['extended'],
+    }, async () => {
       const unknown = siteWith({ user: 'nobody' });
       expect(await failureOf(unknown.can.power.bootState(callFor(machine)))).toMatchObject({
         class: 'needs_human',
@@ -222,7 +226,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       });
     });
 
-    it('that can’t be read any more needs a human', async () => {
+    it('that can’t be read any more needs a human', { tags: ['extended'] }, async () => {
       const file = writtenFile('removed', 'x');
       const removed = siteWith({ password_file: file });
       rmSync(file);
@@ -266,7 +270,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(most).toBe(1);
     });
 
-    it('of another BMC need not wait', async () => {
+    it('of another BMC need not wait', { tags: ['extended'] }, async () => {
       const other = await startBmc();
       onTestFinished(() => other.stop());
       bmc.slowDown(0.8);
@@ -277,7 +281,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       await slow;
     });
 
-    it('that only probe do not wait for those that switch power', async () => {
+    it('that only probe do not wait for those that switch power', { tags: ['extended'] }, async () => {
       bmc.slowDown(0.8);
       const working = can.power.bootState(callFor(machine));
       await until(() => ipmitoolsOfOurs().length === 1);
@@ -303,7 +307,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(await power()).toBe(bmc.isOn() ? 'on' : 'off');
     });
 
-    it('that stop while they wait leave nothing behind', async () => {
+    it('that stop while they wait leave nothing behind', { tags: ['extended'] }, async () => {
       bmc.slowDown(0.5);
       const working = can.power.bootState(callFor(machine));
       const stopping = new AbortController();
@@ -360,7 +364,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(await probe()).toMatchObject({ ok: false, reason: 'NoAnswer' });
     });
 
-    it('by an unknown name, says so', async () => {
+    it('by an unknown name, says so', { tags: ['extended'] }, async () => {
       expect(await can.inspect.bmc(machineWith('bmc.invalid'), signal)).toMatchObject({
         ok: false,
         reason: 'NameNotFound',
@@ -401,7 +405,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(performance.now() - began).toBeLessThan(7_500);
     });
 
-    it('is stopped by the signal upon which it closes its session', async () => {
+    it('is stopped by the signal upon which it closes its session', { tags: ['extended'] }, async () => {
       const received = join(bin, 'received');
       const script = `#!/bin/sh\ntrap 'echo INT > ${received}; exit 255' INT\ntrap 'echo TERM > ${received}; exit 255' TERM\ntouch ${received}\nwhile :; do sleep 0.05; done\n`;
       writeFileSync(join(bin, 'ipmitool'), script);
@@ -416,7 +420,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(readFileSync(received, 'utf8')).toBe('INT\n');
     });
 
-    it('that prints without end is kept in bounds', async () => {
+    it('that prints without end is kept in bounds', { tags: ['extended'] }, async () => {
       writeFileSync(
         join(bin, 'ipmitool'),
         '#!/bin/sh\necho Chassis Power is on\nhead -c 20000000 /dev/zero | tr "\\\\0" x\n',

@@ -118,14 +118,16 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
     );
   });
 
-  it('under the name that a label gives it', async () => {
+  it('under the name that a label gives it', { tags: ['extended'] }, async () => {
     const named = machineAt(sshd.endpoint, { labels: { 'ingot/node-name': 'rack-1.node-2' } });
     await site.can.cluster.join(callFor(named), 'cluster-a');
     expect(api.nodes.names()).toEqual(['rack-1.node-2']);
     expect(await site.can.cluster.ready(callFor(named), 'cluster-a')).toBe(true);
   });
 
-  it('again after the disk was written again, though the old Node is still there', async () => {
+  it('again after the disk was written again, though the old Node is still there', {
+    tags: ['extended'],
+  }, async () => {
     await join();
     host.wipe();
     api.setNode('m-1', 'NotReady');
@@ -135,7 +137,7 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
     expect(await membership()).toMatchObject({ joined: true });
   });
 
-  it('with an older kubeadm uses its API version', async () => {
+  it('with an older kubeadm uses its API version', { tags: ['extended'] }, async () => {
     host.control('version', 'v1.28.4');
     await join();
     expect(await membership()).toMatchObject({ joined: true });
@@ -155,7 +157,7 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
       expect(await membership()).toMatchObject({ joined: true });
     });
 
-    it('when it is stopped', async () => {
+    it('when it is stopped', { tags: ['extended'] }, async () => {
       host.control('delay-ms', '20000');
       const stop = new AbortController();
       const joining = join({ signal: stop.signal });
@@ -182,7 +184,7 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
       expect(host.joins()).toBe(0);
     });
 
-    it('when removing it fails at first', async () => {
+    it('when removing it fails at first', { tags: ['extended'] }, async () => {
       api.fail({ request: /^DELETE .*secrets/, how: { status: 503 }, times: 2 });
       await join();
       expect(api.secrets.names()).toEqual([]);
@@ -201,7 +203,9 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
       expect(api.secrets.names()).toEqual([]);
     });
 
-    it('of an attempt that died after kubeadm was done, once it is observed', async () => {
+    it('of an attempt that died after kubeadm was done, once it is observed', {
+      tags: ['extended'],
+    }, async () => {
       host.control('delay-ms', '500');
       const joining = join();
       const left = await theSecret();
@@ -229,20 +233,22 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
     });
   });
 
-  it('reports when a token could not be removed', async () => {
+  it('reports when a token could not be removed', { tags: ['extended'] }, async () => {
     api.fail({ request: /^DELETE .*secrets/, how: { status: 503 }, times: 9 });
     const call = await join();
     expect(call.lines.at(-1)).toMatchObject({ stream: 'stderr' });
     expect(call.lines.at(-1)?.text).toMatch(/^bootstrap-token-\w{6} could not be removed .* expires/);
   });
 
-  it('takes another token id when one is taken', async () => {
+  it('takes another token id when one is taken', { tags: ['extended'] }, async () => {
     api.fail({ request: /^POST .*secrets/, how: { status: 409 } });
     await join();
     expect(await membership()).toMatchObject({ joined: true });
   });
 
-  it('that goes on after its connection was cut is waited for, and not started twice', async () => {
+  it('that goes on after its connection was cut is waited for, and not started twice', {
+    tags: ['extended'],
+  }, async () => {
     host.control('delay-ms', '2500');
     const joining = failureOf(join());
     await until(() => host.joins() === 1);

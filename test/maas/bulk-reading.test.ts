@@ -1,6 +1,6 @@
 /** What it costs a MAAS to be watched: a large fleet is read in bulk, by one replica at a time. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { forEachBounded } from '../../src/cli/bulk/for-each-bounded.ts';
+import { forEachBounded } from '../../src/cli/commands/machines/for-each-bounded.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { cloneDatabase, openPool } from '../parts/postgres.ts';
 import type { TestServer } from '../parts/server.ts';

@@ -1,4 +1,5 @@
-/** Processes that are killed with SIGKILL: a few in `npm test`, at every boundary of every stage in `npm run test:crashes`. */
+// @module-tag extended: crash-in-process.test.ts has more crashes, and api-v1/recovery.test.ts a real kill.
+/** Processes that are killed with SIGKILL: a few in `npm run test:all`, at every boundary of every stage in `npm run test:crashes`. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { CrashFleet, TIME_LIMIT } from './crash-fleet.ts';
 import { everyCrash, reimageCrashes, spread } from './crash-plan.ts';

@@ -174,50 +174,49 @@ describe.concurrent('a machine in service', () => {
     TIME_LIMIT,
   );
 
-  it(
-    'that drifted says what, since when and as seen when; is not Provisioned; and is onboarded again from there',
-    async () => {
-      const machine = await inService();
-      const { id } = machine;
-      await maas.release(callFor(), await systemIdOf(machine), RELEASE);
-      await serviceIs(id, 'quarantined');
-      const observed = await until(
-        async () => (await statusOf(server, id)).observed,
-        (seen) => seen?.state === 'Ready',
-        20_000,
-      );
-      expect(conditionOf(await statusOf(server, id), 'Provisioned')).toMatchObject({
-        status: false,
-        reason: 'UpstreamNotDeployed',
-      });
-      const { summary, upstream, obstacles } = await server.admin.explainMachine({ machineId: id });
-      expect(summary).toMatch(
-        /is not in service: it is quarantined: site-a says Ready \(.*\), seen \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/,
-      );
-      expect(upstream).toMatchObject({
-        ...{ source: 'site-a', state: 'Ready', expected: ['Deployed'], acceptedBy: '' },
-        disagreement: 'site-a says Ready, and a node that is active should be Deployed',
-      });
-      const ms = (at?: { seconds: bigint; nanos: number }) => (at ? timestampMs(at as Timestamp) : 0);
-      expect(ms(upstream?.seenAt)).toBeGreaterThanOrEqual(ms(upstream?.since));
-      expect(ms(observed?.seenAt)).toBeGreaterThan(0);
-      expect(obstacles[0]).toMatchObject({ action: 'onboard', params: { pool: 'gpu' } });
-      // It is seen again and again, and nothing is written for that.
-      const [{ updated_at: before } = { updated_at: new Date(0) }] = await server.sql<{ updated_at: Date }>(
-        'SELECT updated_at FROM machines WHERE machine_id = $1',
-        [id],
-      );
-      await until(
-        async () => ms((await statusOf(server, id)).observed?.seenAt),
-        (seenAt) => seenAt > ms(observed?.seenAt) && seenAt > before.getTime(),
-        20_000,
-      );
-      expect(await ended(server, await onboard(server, id))).toMatchObject({ status: 'completed' });
-      await serviceIs(id, 'active');
-      expect(conditionOf(await statusOf(server, id), 'Provisioned')).toMatchObject({ status: true });
-    },
-    TIME_LIMIT,
-  );
+  it('that drifted says what, since when and as seen when; is not Provisioned; and is onboarded again from there', {
+    timeout: TIME_LIMIT,
+    tags: ['extended'],
+  }, async () => {
+    const machine = await inService();
+    const { id } = machine;
+    await maas.release(callFor(), await systemIdOf(machine), RELEASE);
+    await serviceIs(id, 'quarantined');
+    const observed = await until(
+      async () => (await statusOf(server, id)).observed,
+      (seen) => seen?.state === 'Ready',
+      20_000,
+    );
+    expect(conditionOf(await statusOf(server, id), 'Provisioned')).toMatchObject({
+      status: false,
+      reason: 'UpstreamNotDeployed',
+    });
+    const { summary, upstream, obstacles } = await server.admin.explainMachine({ machineId: id });
+    expect(summary).toMatch(
+      /is not in service: it is quarantined: site-a says Ready \(.*\), seen \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/,
+    );
+    expect(upstream).toMatchObject({
+      ...{ source: 'site-a', state: 'Ready', expected: ['Deployed'], acceptedBy: '' },
+      disagreement: 'site-a says Ready, and a node that is active should be Deployed',
+    });
+    const ms = (at?: { seconds: bigint; nanos: number }) => (at ? timestampMs(at as Timestamp) : 0);
+    expect(ms(upstream?.seenAt)).toBeGreaterThanOrEqual(ms(upstream?.since));
+    expect(ms(observed?.seenAt)).toBeGreaterThan(0);
+    expect(obstacles[0]).toMatchObject({ action: 'onboard', params: { pool: 'gpu' } });
+    // It is seen again and again, and nothing is written for that.
+    const [{ updated_at: before } = { updated_at: new Date(0) }] = await server.sql<{ updated_at: Date }>(
+      'SELECT updated_at FROM machines WHERE machine_id = $1',
+      [id],
+    );
+    await until(
+      async () => ms((await statusOf(server, id)).observed?.seenAt),
+      (seenAt) => seenAt > ms(observed?.seenAt) && seenAt > before.getTime(),
+      20_000,
+    );
+    expect(await ended(server, await onboard(server, id))).toMatchObject({ status: 'completed' });
+    await serviceIs(id, 'active');
+    expect(conditionOf(await statusOf(server, id), 'Provisioned')).toMatchObject({ status: true });
+  });
 
   it(
     'is not put back by hand while MAAS disagrees, unless it is forced with a reason; which holds while MAAS says the same',
@@ -309,35 +308,33 @@ describe.concurrent('an onboarding', () => {
     TIME_LIMIT,
   );
 
-  it(
-    'that an operator holds stays held, whatever is observed, until the operator adopts it',
-    async () => {
-      const { id, operationId } = await heldOnboarding();
-      await stays(id, 'enrolling');
-      const held = await server.operations.getOperation({ operationId });
-      expect(held).toMatchObject({ status: 'failed_manual_intervention', error: { code: 'HELD' } });
-      const action = OperatorAction_Value.ADOPT_OBSERVED_STATE;
-      await server.admin.actOnOperation({ operationId, action, reason: 'it is well' });
-      expect(await ended(server, { operationId })).toMatchObject({ status: 'reconciled' });
-      await serviceIs(id, 'active');
-    },
-    TIME_LIMIT,
-  );
+  it('that an operator holds stays held, whatever is observed, until the operator adopts it', {
+    timeout: TIME_LIMIT,
+    tags: ['extended'],
+  }, async () => {
+    const { id, operationId } = await heldOnboarding();
+    await stays(id, 'enrolling');
+    const held = await server.operations.getOperation({ operationId });
+    expect(held).toMatchObject({ status: 'failed_manual_intervention', error: { code: 'HELD' } });
+    const action = OperatorAction_Value.ADOPT_OBSERVED_STATE;
+    await server.admin.actOnOperation({ operationId, action, reason: 'it is well' });
+    expect(await ended(server, { operationId })).toMatchObject({ status: 'reconciled' });
+    await serviceIs(id, 'active');
+  });
 
-  it(
-    'whose machine an operator quarantined leaves it there, until the operator says that it is healthy',
-    async () => {
-      const { id } = await heldOnboarding();
-      await server.admin.setServiceState({ machineId: id, service: 'quarantined', reason: 'suspicious' });
-      await stays(id, 'quarantined');
-      await expect(onboard(server, id)).rejects.toMatchObject({ reason: 'QUARANTINED_BY_PERSON' });
-      const { obstacles } = await server.admin.explainMachine({ machineId: id });
-      expect(JSON.stringify(obstacles)).not.toContain('onboard');
-      await server.admin.setServiceState({ machineId: id, service: 'active', reason: 'inspected it' });
-      expect(await statusOf(server, id)).toMatchObject({ service: 'active' });
-    },
-    TIME_LIMIT,
-  );
+  it('whose machine an operator quarantined leaves it there, until the operator says that it is healthy', {
+    timeout: TIME_LIMIT,
+    tags: ['extended'],
+  }, async () => {
+    const { id } = await heldOnboarding();
+    await server.admin.setServiceState({ machineId: id, service: 'quarantined', reason: 'suspicious' });
+    await stays(id, 'quarantined');
+    await expect(onboard(server, id)).rejects.toMatchObject({ reason: 'QUARANTINED_BY_PERSON' });
+    const { obstacles } = await server.admin.explainMachine({ machineId: id });
+    expect(JSON.stringify(obstacles)).not.toContain('onboard');
+    await server.admin.setServiceState({ machineId: id, service: 'active', reason: 'inspected it' });
+    expect(await statusOf(server, id)).toMatchObject({ service: 'active' });
+  });
 });
 
 /** One after the other: the second takes every fault away. */

@@ -83,43 +83,42 @@ describe.skipIf(programs.isMissing).concurrent(programs.title('on a machine that
     kind,
   });
 
-  it(
-    'runs commands, applies netplan, and reboots it in both modes',
-    async () => {
-      const { id, host } = await deployed();
-      const words = await runOf('UPGRADE', id, [
-        step('say', {
-          case: 'ssh',
-          value: { command: 'echo hello from the deployed system', repeatable: true },
-        }),
-      ]);
-      expect(runPhase(words), storyOf(words)).toBe('SUCCEEDED');
-      const net = await runOf('NET_RECONFIG', id, [
-        step('apply', { case: 'net', value: { action: 'apply', netplan: 'network: {version: 2}\n' } }),
-        step('check', { case: 'net', value: { action: 'verify' } }),
-      ]);
-      expect(runPhase(net), storyOf(net)).toBe('SUCCEEDED');
-      expect(host.calls()).toContain('netplan apply');
-      expect(readFileSync(join(host.host.dir, '90-ingot.yaml'), 'utf8')).toBe('network: {version: 2}\n');
+  it('runs commands, applies netplan, and reboots it in both modes', {
+    timeout: TIME_LIMIT,
+    tags: ['extended'],
+  }, async () => {
+    const { id, host } = await deployed();
+    const words = await runOf('UPGRADE', id, [
+      step('say', {
+        case: 'ssh',
+        value: { command: 'echo hello from the deployed system', repeatable: true },
+      }),
+    ]);
+    expect(runPhase(words), storyOf(words)).toBe('SUCCEEDED');
+    const net = await runOf('NET_RECONFIG', id, [
+      step('apply', { case: 'net', value: { action: 'apply', netplan: 'network: {version: 2}\n' } }),
+      step('check', { case: 'net', value: { action: 'verify' } }),
+    ]);
+    expect(runPhase(net), storyOf(net)).toBe('SUCCEEDED');
+    expect(host.calls()).toContain('netplan apply');
+    expect(readFileSync(join(host.host.dir, '90-ingot.yaml'), 'utf8')).toBe('network: {version: 2}\n');
 
-      // Asked to reboot itself, it is done when the host is up in another boot.
-      const before = host.bootId();
-      const over = await runOf('REBOOT', id, [step('reboot', { case: 'reboot', value: { mode: 'ssh' } })]);
-      expect(runPhase(over), storyOf(over)).toBe('SUCCEEDED');
-      expect(host.reboots()).toBe(1);
-      expect(host.bootId()).not.toBe(before);
+    // Asked to reboot itself, it is done when the host is up in another boot.
+    const before = host.bootId();
+    const over = await runOf('REBOOT', id, [step('reboot', { case: 'reboot', value: { mode: 'ssh' } })]);
+    expect(runPhase(over), storyOf(over)).toBe('SUCCEEDED');
+    expect(host.reboots()).toBe(1);
+    expect(host.bootId()).not.toBe(before);
 
-      const asked = host.bootId();
-      const rebooted = await server.machines.rebootMachine({ machineId: id, requestId: requestId() });
-      expect(await ended(server, rebooted)).toMatchObject({
-        status: 'completed',
-        steps: [{ message: 'the machine is back' }],
-      });
-      expect(host.bootId()).not.toBe(asked);
-      expect(host.reboots()).toBe(1);
-    },
-    TIME_LIMIT,
-  );
+    const asked = host.bootId();
+    const rebooted = await server.machines.rebootMachine({ machineId: id, requestId: requestId() });
+    expect(await ended(server, rebooted)).toMatchObject({
+      status: 'completed',
+      steps: [{ message: 'the machine is back' }],
+    });
+    expect(host.bootId()).not.toBe(asked);
+    expect(host.reboots()).toBe(1);
+  });
 
   it(
     'REPAVE with the default plan deploys, reboots, joins the cluster and verifies it, with a host key that was not known before',

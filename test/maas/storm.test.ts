@@ -1,3 +1,4 @@
+// @module-tag extended: onboarding.test.ts has the same workflow on fewer machines.
 /** A whole hall at once: hundreds of machines that are new to all go into service on one server. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { TestServer } from '../parts/server.ts';

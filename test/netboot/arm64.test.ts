@@ -84,6 +84,8 @@ describe.skipIf(isShort || programs.isMissing)(
         expect(machine.readDisk().subarray(0, image.length).equals(image)).toBe(true);
         expect(await historyOf(server, id)).toEqual([
           'discovered>pending admin',
+          // Its hardware inventory, which comes with the first report.
+          'pending>pending node_report',
           'pending>installing node_report',
           'installing>installed node_report',
         ]);

@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { startTestServer } from '../parts/server.ts';
 import { dataDir, image, pendingNode, server, setUpBootSite, sha256, upload } from './boot-site.ts';
 import { callFrom } from './from-address.ts';
-import { boot } from './rest.ts';
+import { boot, createNode, prepareInstall, setState } from './rest.ts';
 
 setUpBootSite();
 
@@ -65,6 +66,53 @@ describe('kernel and initramfs', () => {
     } finally {
       for (const name of ['vmlinuz', 'initrd.gz']) rmSync(bootFile(`${name}.sig`));
     }
+  });
+});
+
+describe('netboot.verify_boot_files', () => {
+  const scriptWith = async (verify: 'required' | 'off', signed: readonly string[]) => {
+    const other = await startTestServer({ netboot: { verify_boot_files: verify } });
+    try {
+      await prepareInstall(other);
+      for (const name of signed) writeFileSync(join(other.bootDir, 'installer', `${name}.sig`), 'signed');
+      const { id, mac } = await createNode(other);
+      expect((await setState(other, id, 'pending')).status).toBe(200);
+      return (await boot(other, mac)).script.split('\n');
+    } finally {
+      await other.stop();
+    }
+  };
+
+  it.each([[[]], [['vmlinuz']], [['vmlinuz', 'initrd.gz']]])(
+    'required: nothing is booted that was not verified, with the signatures %j',
+    async (signed) => {
+      const lines = await scriptWith('required', signed);
+      const place = (text: string) => lines.findIndex((line) => line.startsWith(text));
+      // An iPXE without the command, and one that finds no valid signature, go to the disk.
+      const places = [
+        'imgtrust || goto give_up',
+        'kernel --name kernel http',
+        'initrd --name initrd http',
+        'imgverify kernel http',
+        'imgverify initrd http',
+        'boot || goto failed',
+        ':give_up',
+      ].map(place);
+      expect(places).toEqual([...places].sort((a, b) => a - b));
+      expect(places[0]).toBeGreaterThan(0);
+      for (const line of lines.filter((one) => one.startsWith('imgverify')))
+        expect(line).toMatch(/ \|\| goto failed$/);
+      // Only the way to the disk lifts the rule again.
+      expect(place('imgtrust --allow')).toBeGreaterThan(place(':give_up'));
+      expect(lines.filter((line) => line.startsWith('boot'))).toHaveLength(1);
+      expect(lines.join('\n')).not.toContain('trust yes');
+    },
+  );
+
+  it('off: signatures are not asked for', async () => {
+    const script = (await scriptWith('off', ['vmlinuz', 'initrd.gz'])).join('\n');
+    expect(script).not.toMatch(/imgtrust|imgverify/);
+    expect(script).toContain('kernel http');
   });
 });
 

@@ -7,6 +7,7 @@ import { launch, type Run, type Surrounding } from '../cli/harness.ts';
 import { startIssuer, type TestIssuer } from '../parts/issuer.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
+import { Visitor } from '../parts/visitor.ts';
 
 let issuer: TestIssuer;
 let server: TestServer;
@@ -52,35 +53,8 @@ async function signIn(name: string, line: string): Promise<Run> {
     (found) => found !== '',
   );
   expect(login.stderr.text).toMatch(/and confirm the code [A-Z]{4}-[A-Z]{4}/);
-  await approve(url, name);
+  await new Visitor().signInAt(url, name);
   return login.ended;
-}
-
-/** What a person does in a browser: sends the forms of the issuer's pages, one after the other. */
-async function approve(url: string, login: string): Promise<void> {
-  const jar = new Map<string, string>();
-  const visit = async (target: string, init: RequestInit = {}): Promise<{ url: string; html: string }> => {
-    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
-    const answer = await fetch(target, { ...init, headers: { cookie }, redirect: 'manual' });
-    for (const set of answer.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
-      jar.set(name, value);
-    }
-    const next = answer.headers.get('location');
-    return next === null ? { url: target, html: await answer.text() } : visit(new URL(next, target).href);
-  };
-  let page = await visit(url);
-  for (let sent = 0; page.html.includes('<form'); sent += 1) {
-    if (sent > 6) throw new Error(`the issuer asks again and again: ${page.html.slice(0, 300)}`);
-    const action = /<form[^>]* action="([^"]+)"/.exec(page.html)?.[1] ?? '';
-    const inputs = [...page.html.matchAll(/<input[^>]*>/g)].map(([tag]) => ({
-      name: /name="([^"]+)"/.exec(tag)?.[1] ?? '',
-      value: /value="([^"]*)"/.exec(tag)?.[1] ?? '',
-    }));
-    const fields = Object.fromEntries(inputs.map(({ name, value }) => [name, value]));
-    const given = { ...fields, ...('login' in fields ? { login, password: 'anything' } : {}) };
-    page = await visit(new URL(action, page.url).href, { method: 'POST', body: new URLSearchParams(given) });
-  }
 }
 
 describe('ingot login', () => {

@@ -68,9 +68,10 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the console and an issuer'),
     const asked = new URL(urls.find((url) => url.startsWith(`${issuer.url}/auth?`)) ?? '');
     expect(asked.searchParams.get('code_challenge_method')).toBe('S256');
     expect(asked.searchParams.get('response_type')).toBe('code');
+    expect(issuer.tokenAuthorizations).toEqual([expect.stringMatching(/^Basic /)]);
     const cookies = await page.context().cookies(base);
     expect(cookies.map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite])).toEqual([
-      ['ingot_session', true, 'Strict'],
+      [expect.stringMatching(/^ingot_session_[0-9a-f]{8}$/), true, 'Strict'],
     ]);
     const script =
       '[...Object.values(sessionStorage), ...Object.values(localStorage), document.cookie].join()';
@@ -83,7 +84,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the console and an issuer'),
     await page.getByRole('link', { name: 'Sign in with Corp SSO' }).waitFor();
   });
 
-  it('say so when the user has no role here', async () => {
+  it('say so when the user has no role here', { tags: ['extended'] }, async () => {
     const page = await newPage();
     await page.goto(`${base}/fleet`);
     await signInAs(page, 'bob');
@@ -96,7 +97,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the console and an issuer'),
     expect(refused).toEqual([{ actor_id: 'corp:bob', via: 'oidc' }]);
   });
 
-  it('say so when the user aborts', async () => {
+  it('say so when the user aborts', { tags: ['extended'] }, async () => {
     const page = await newPage();
     await page.goto(`${base}/fleet`);
     await page.getByRole('link', { name: 'Sign in with Corp SSO' }).click();
@@ -109,7 +110,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the console and an issuer'),
     const state = new URL(start.headers.get('location') ?? '').searchParams.get('state');
     const cookie = (start.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
     expect(start.headers.get('set-cookie')).toMatch(
-      /^ingot_sign_in=[\w-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
+      /^ingot_sign_in_[0-9a-f]{8}=[\w-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
     );
     const finish = async (headers: Record<string, string>, query: string) => {
       const answer = await fetch(`${base}/auth/callback?${query}`, { headers, redirect: 'manual' });
@@ -145,7 +146,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the console and an issuer'),
     expect(target.pathname).not.toMatch(/^\/auth/);
   });
 
-  it('leave the form for a token while the issuer is down', async () => {
+  it('leave the form for a token while the issuer is down', { tags: ['extended'] }, async () => {
     await issuer.goDown();
     try {
       const fresh = await startFresh();

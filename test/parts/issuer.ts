@@ -1,8 +1,10 @@
 /** A real issuer on loopback: oidc-provider, with its own pages for signing in. Its keys can rotate, and it can be down. */
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
 import Provider, { type Configuration } from 'oidc-provider';
+import { issuerFetch } from '../../src/issuers/issuer-fetch.ts';
 
 export const AUDIENCE = 'urn:ingot';
 export const CONSOLE_SECRET = 'the-secret-of-the-console';
@@ -12,9 +14,13 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'ci-ops': ['everyone', 'fleet-ops'],
   'ci-admin': ['fleet-admins', 'fleet-ops'],
   'ci-acme': ['acme'],
+  'ci-brief': ['fleet-ops'],
   alice: ['fleet-ops'],
   bob: ['acme'],
 };
+
+/** Its tokens end so many seconds after they are issued. */
+export const BRIEF_SECONDS = 3;
 
 interface SigningKey {
   readonly kid: string;
@@ -34,6 +40,8 @@ export interface TestIssuer {
   redirectTo(uri: string): void;
   /** How often its keys were read. */
   readonly keyReads: number;
+  /** The headers `Authorization` of requests for tokens; empty: the request had none. */
+  readonly tokenAuthorizations: readonly string[];
   goDown(): Promise<void>;
   comeBack(): Promise<void>;
   stop(): Promise<void>;
@@ -43,6 +51,8 @@ export interface TestIssuerOptions {
   /** Whether groups are in the ID token, or only in the answer about a user. */
   readonly groupsIn?: 'id-token' | 'userinfo';
   readonly idTokenSeconds?: number;
+  /** With it, the issuer is https. */
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer; readonly ca: Buffer };
 }
 
 export async function startIssuer(options: TestIssuerOptions = {}): Promise<TestIssuer> {
@@ -50,21 +60,24 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
   let made = 1;
   const redirectUris: string[] = [];
   let keyReads = 0;
+  const tokenAuthorizations: string[] = [];
   let handle: ReturnType<Provider['callback']>;
-  const server = createServer((request, response) => {
+  const answer: RequestListener = (request, response) => {
     if (request.url?.startsWith('/jwks')) keyReads += 1;
+    if (request.url === '/token') tokenAuthorizations.push(request.headers.authorization ?? '');
     void handle(request, response);
-  });
+  };
+  const server = options.tls ? createTlsServer(options.tls, answer) : createServer(answer);
   await listen(server, 0);
   const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}`;
+  const url = `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   const serve = () => {
     handle = new Provider(url, configuration(options, keys, redirectUris)).callback();
   };
   serve();
   return {
     url,
-    token: (client) => clientToken(url, client),
+    token: (client) => clientToken(url, client, options.tls?.ca),
     sign: async (claims, header = {}) => {
       const [current] = keys as [SigningKey];
       return new SignJWT(claims)
@@ -83,6 +96,7 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
     get keyReads() {
       return keyReads;
     },
+    tokenAuthorizations,
     goDown: () => close(server),
     comeBack: () => listen(server, port),
     stop: () => close(server),
@@ -119,7 +133,7 @@ function configuration(
         response_types: [],
         grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
       },
-      ...['ci-ops', 'ci-admin', 'ci-acme', 'ci-guest'].map((client_id) => ({
+      ...['ci-ops', 'ci-admin', 'ci-acme', 'ci-brief', 'ci-guest'].map((client_id) => ({
         client_id,
         client_secret: 'secret',
         grant_types: ['client_credentials'],
@@ -138,7 +152,7 @@ function configuration(
     extraTokenClaims: (_context, token) =>
       token.kind === 'ClientCredentials' ? { groups: groupsOf(token.clientId) } : undefined,
     ttl: {
-      ClientCredentials: 600,
+      ClientCredentials: (_context, { clientId }) => (clientId === 'ci-brief' ? BRIEF_SECONDS : 600),
       IdToken: options.idTokenSeconds ?? 600,
       AccessToken: 600,
       DeviceCode: 600,
@@ -164,11 +178,14 @@ function configuration(
   };
 }
 
-async function clientToken(url: string, client: string): Promise<string> {
-  const answer = await fetch(`${url}/token`, {
+async function clientToken(url: string, client: string, ca: Buffer | undefined): Promise<string> {
+  const answer = await issuerFetch(() => ca?.toString())(`${url}/token`, {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${client}:secret`)}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials', resource: AUDIENCE }),
+    headers: {
+      authorization: `Basic ${btoa(`${client}:secret`)}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: new URLSearchParams({ grant_type: 'client_credentials', resource: AUDIENCE }).toString(),
   });
   const body = (await answer.json()) as { access_token?: string };
   if (body.access_token === undefined) throw new Error(`no token: ${JSON.stringify(body)}`);

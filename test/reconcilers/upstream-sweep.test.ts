@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { StepFailure } from '../../src/engine/step-handler.ts';
 import type { Upstream, UpstreamListing, UpstreamMachine } from '../../src/providers/upstream.ts';
 import { UpstreamSweep } from '../../src/reconcilers/upstream-sweep.ts';
+import { BudgetBook } from '../../src/store/budgets/budget-book.ts';
 import { openReconcilerHarness, type ReconcilerHarness } from './reconciler-harness.ts';
 
 let harness: ReconcilerHarness;
@@ -53,7 +54,12 @@ function sweepOf(listed: Listed) {
   } as unknown as Upstream;
   const sweep = new UpstreamSweep({
     ...{ database: harness.database, provider: 'site-a', upstream, intervalMs: INTERVAL_MS },
-    actions: { database: harness.database, notifyCancel: () => {}, wake: () => {} },
+    actions: {
+      database: harness.database,
+      budgets: new BudgetBook([]),
+      notifyCancel: () => {},
+      wake: () => {},
+    },
     onUnread: (_provider, ids) => unread.push(...ids),
   });
   return { sweep, asked, unread };

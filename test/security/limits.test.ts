@@ -152,6 +152,51 @@ describe('a body that would take too long', () => {
   });
 });
 
+describe('a report', () => {
+  const send = (body: string, headers: Record<string, string> = {}) => post('/api/v1/report', body, headers);
+  const large = (mac_address: string) => JSON.stringify({ mac_address, vendor: 'v'.repeat(100_000) });
+
+  it('of a sender that is not known has 64 KiB, whatever token it makes up, and in pieces too', async () => {
+    const body = large('52:54:00:64:00:01');
+    expect((await send(body)).status).toBe(413);
+    expect((await send(body, { authorization: 'Bearer made-up' })).status).toBe(413);
+    const pieces = new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < body.length; at += 10_000)
+          controller.enqueue(Buffer.from(body.slice(at, at + 10_000)));
+        controller.close();
+      },
+    });
+    const streamed = await fetch(`${server.httpUrl}/api/v1/report`, {
+      method: 'POST',
+      body: pieces,
+      duplex: 'half',
+    } as RequestInit);
+    expect(streamed.status).toBe(413);
+    expect(await server.sql(`SELECT 1 FROM nodes WHERE mac_address = '52:54:00:64:00:01'`)).toEqual([]);
+    expect((await send(JSON.stringify({ mac_address: '52:54:00:64:00:01' }))).status).toBe(200);
+  });
+
+  it('of a boot with its token, or of an installer that is at work, may be longer', async () => {
+    const mac = '52:54:00:64:00:02';
+    const { data } = (await (await send(JSON.stringify({ mac_address: mac }))).json()) as {
+      data: { id: string };
+    };
+    await server.sql(
+      `INSERT INTO boot_tokens (token_hash, machine_id, boot_no, image, expires_at, address)
+       VALUES (sha256('boot-secret'), $1, 1, '', now() + interval '1 hour', '127.0.0.1'),
+              (sha256('elsewhere'), $1, 2, '', now() + interval '1 hour', '192.0.2.1')`,
+      [data.id],
+    );
+    expect((await send(large(mac), { authorization: 'Bearer boot-secret' })).status).toBe(200);
+    expect((await send(large(mac), { authorization: 'Bearer elsewhere' })).status).toBe(413);
+    await server.sql(`UPDATE nodes SET reporter_address = '127.0.0.1' WHERE machine_id = $1`, [data.id]);
+    expect((await send(large(mac))).status).toBe(200);
+    const tooLarge = JSON.stringify({ mac_address: mac, vendor: 'v'.repeat(2_200_000) });
+    expect((await send(tooLarge)).status).toBe(413);
+  });
+});
+
 describe('an identity', () => {
   it('has only so many streams open, and others have theirs', async () => {
     const [first, second] = [await token('streams-1'), await token('streams-2')];

@@ -2,14 +2,15 @@
  * A request for every method and route, that names what a tenant has. A method that is not here fails the matrix: add it, with what
  * a caller of another scope must be answered.
  */
-import type { Tenant } from './tenants.ts';
+import { heldRollout, type Tenant } from './tenants.ts';
 
 /** `not-found`: like what does not exist. `clean`: answered, without a word of the tenant. `refused`: it is out of scope. */
 export type Outside = 'not-found' | 'clean' | 'refused';
 
 export interface MatrixCall {
   readonly outside: Outside;
-  readonly request: (tenant: Tenant) => object;
+  /** `caller` is the tenant of the caller: what the request itself needs. */
+  readonly request: (tenant: Tenant, caller: Tenant) => object;
 }
 
 let count = 0;
@@ -28,12 +29,14 @@ const register: MatrixCall = {
   outside: 'refused',
   request: ({ name }) => ({ machine: { machineId: `${name}-${requestId()}`, spec: { customerId: name } } }),
 };
+const rollout = named(({ rolloutId }) => ({ rolloutId, requestId: requestId(), reason: 'matrix' }));
 const update = named(({ machineId }) => ({ machine: { machineId, labels: { matrix: 'yes' } } }));
 
 const V1 = 'baremetal.v1.';
 const V2 = 'baremetal.v2.';
 const ADMIN = 'baremetal.admin.v1.AdminService/';
 const FLEET = 'baremetal.fleet.v1.FleetService/';
+const ROLLOUTS = 'baremetal.fleet.v1.RolloutService/';
 
 export const CALLS: Readonly<Record<string, MatrixCall>> = {
   [`${V1}MachineService/RegisterMachine`]: register,
@@ -68,14 +71,46 @@ export const CALLS: Readonly<Record<string, MatrixCall>> = {
   [`${ADMIN}FlagMachine`]: machine,
   [`${ADMIN}UnflagMachine`]: machine,
   [`${ADMIN}ClearNeedsIntervention`]: machine,
-  [`${ADMIN}CreateMachine`]: named(({ machineId }) => ({ machineId, pool: 'acme-pool' })),
+  [`${ADMIN}CreateMachine`]: named(({ machineId }, { pool }) => ({ machineId, pool })),
+  [`${ROLLOUTS}PreviewRollout`]: listed(({ machineId }) => ({ spec: heldRollout(machineId) })),
+  [`${ROLLOUTS}CreateRollout`]: listed(({ machineId }) => ({
+    spec: heldRollout(machineId),
+    requestId: requestId(),
+  })),
+  [`${ROLLOUTS}GetRollout`]: rollout,
+  [`${ROLLOUTS}ListRollouts`]: listed(),
+  [`${ROLLOUTS}WatchRollout`]: rollout,
+  [`${ROLLOUTS}ListRolloutMachines`]: rollout,
+  [`${ROLLOUTS}PauseRollout`]: rollout,
+  [`${ROLLOUTS}ResumeRollout`]: rollout,
+  [`${ROLLOUTS}AbortRollout`]: rollout,
+  [`${ROLLOUTS}ApproveWave`]: rollout,
+  [`${ROLLOUTS}RejectWave`]: rollout,
+  [`${ROLLOUTS}RetryFailed`]: rollout,
+  [`${ROLLOUTS}SkipMachines`]: named(({ rolloutId, machineId }) => ({
+    rolloutId,
+    requestId: requestId(),
+    machineIds: [machineId],
+  })),
+  [`${ROLLOUTS}UpdateLimits`]: named(({ rolloutId }) => ({
+    rolloutId,
+    requestId: requestId(),
+    maxParallel: '1',
+  })),
+  [`${ROLLOUTS}RollBack`]: rollout,
+  [`${ROLLOUTS}CreateBudget`]: {
+    outside: 'refused',
+    request: ({ name }) => ({ budget: { name: `${name}-budget`, maxUnavailable: '1' } }),
+  },
+  [`${ROLLOUTS}ListBudgets`]: listed(),
+  [`${ROLLOUTS}DeleteBudget`]: named(({ name }) => ({ name: `${name}-budget` })),
   [`${ADMIN}CreatePool`]: { outside: 'refused', request: ({ pool }) => ({ name: pool }) },
   [`${ADMIN}ListPools`]: listed(),
   [`${ADMIN}GetPool`]: named(({ pool }) => ({ name: pool })),
-  [`${ADMIN}OnboardMachine`]: named(({ machineId }) => ({
+  [`${ADMIN}OnboardMachine`]: named(({ machineId }, { pool }) => ({
     machineId,
     requestId: requestId(),
-    pool: 'acme-pool',
+    pool,
   })),
   [`${ADMIN}DecommissionMachine`]: named(({ machineId }) => ({ machineId, requestId: requestId(), mode: 1 })),
   [`${ADMIN}DrainMachine`]: machine,
@@ -112,6 +147,7 @@ export const CALLS: Readonly<Record<string, MatrixCall>> = {
   [`${ADMIN}RotateToken`]: named(({ name }) => ({ name: `${name}-turned` })),
   [`${ADMIN}ExportAudit`]: fleetWide(),
   [`${ADMIN}GetAuditKey`]: fleetWide(),
+  [`${ADMIN}RotateAuditKey`]: fleetWide(),
   [`${FLEET}WhoAmI`]: listed(),
   [`${FLEET}GetOverview`]: listed(),
   [`${FLEET}CountMachines`]: listed(() => ({ facets: ['customer_id', 'pool', 'labels.secret'] })),

@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs';
 
 export interface SecurityRow {
-  /** authorization, scopes, fuzz, floods or audit. */
+  /** authorization, scopes, fuzz, floods, event loop or audit. */
   readonly part: string;
   readonly what: string;
   readonly cases: number;

@@ -1,8 +1,10 @@
-/** Two tenants on one server, each with the same things: a machine with a node, an agent, an operation and a token of each role. */
+/** Two tenants on one server, each with the same things: a machine with a node, an agent, an operation, a rollout and a token of each role. */
+
 import type { DescService } from '@bufbuild/protobuf';
 import type { Role } from '../../src/domain/actor.ts';
 import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { run } from '../api/fleet.ts';
@@ -14,6 +16,7 @@ export interface Tenant {
   readonly machineId: string;
   readonly mac: string;
   readonly operationId: string;
+  readonly rolloutId: string;
   readonly pool: string;
   readonly tokens: Readonly<Record<Role, string>>;
 }
@@ -40,7 +43,16 @@ export async function makeTenant(server: TestServer, name: string, digit: number
     const { secret } = await server.admin.createToken({ name: `${name}-${role}`, role, scope });
     tokens[role] = secret;
   }
-  return { name, scope, machineId, mac, operationId, pool, tokens };
+  const rollouts = server.client(RolloutService, tokens.admin);
+  await rollouts.createBudget({ budget: { name: `${name}-budget`, maxUnavailable: '1000' } });
+  const { rolloutId } = await rollouts.createRollout({ spec: heldRollout(machineId), requestId: name });
+  return { name, scope, machineId, mac, operationId, rolloutId, pool, tokens };
+}
+
+/** A rollout that waits for an approval, so that nothing starts. */
+export function heldRollout(machineId: string) {
+  const step = { case: 'reboot', value: {} } as const;
+  return { machineIds: [machineId], steps: [{ step }], gate: 'approval' };
 }
 
 export interface RestAnswer {

@@ -13,15 +13,22 @@ const SIGNALS = [
   'warning',
 ] as const;
 
+const { setTimeout: realSetTimeout, clearTimeout: realClearTimeout } = globalThis;
+
 function processState() {
   return {
     directory: process.cwd(),
     'exit code': process.exitCode,
-    timers: vi.isFakeTimers() ? 'fake' : 'real',
+    timers: areTimersReal() ? 'real' : 'replaced',
     environment: { ...process.env },
     ...Object.fromEntries(SIGNALS.map((name) => [`listeners of ${name}`, process.listenerCount(name)])),
   };
 }
+
+const areTimersReal = () =>
+  !vi.isFakeTimers() &&
+  globalThis.setTimeout === realSetTimeout &&
+  globalThis.clearTimeout === realClearTimeout;
 
 const before = processState();
 const environment = process.env;

@@ -74,7 +74,7 @@ describe('ingot serve refuses, with exit code 64 and one line,', () => {
     );
   });
 
-  it('a key that it can’t read', async () => {
+  it('a key that it can’t read', { tags: ['extended'] }, async () => {
     const none = join(folder, 'none.key');
     const { cert } = first;
     expect(await refused([...LOOPBACK, '--tls-cert-file', cert, '--tls-key-file', none])).toBe(
@@ -83,7 +83,7 @@ describe('ingot serve refuses, with exit code 64 and one line,', () => {
   });
 });
 
-it('warns with --insecure-plaintext, in the log', async () => {
+it('warns with --insecure-plaintext, in the log', { tags: ['extended'] }, async () => {
   const { child, seen, ended } = serve([...LOOPBACK, '--insecure-plaintext']);
   await until(
     () => seen.err.includes('both ports are plaintext on addresses other than loopback'),

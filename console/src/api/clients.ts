@@ -3,6 +3,7 @@ import { Code, ConnectError, createClient, type Interceptor } from '@connectrpc/
 import { createConnectTransport } from '@connectrpc/connect-web';
 import { AdminService } from '../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { FleetService } from '../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { RolloutService } from '../../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { PlanService } from '../../../src/gen/baremetal/v1/plan_service_pb.ts';
 import { MachineService } from '../../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../../src/gen/baremetal/v2/operation_service_pb.ts';
@@ -31,3 +32,4 @@ export const operations = createClient(OperationService, transport);
 export const fleet = createClient(FleetService, transport);
 export const admin = createClient(AdminService, transport);
 export const plans = createClient(PlanService, transport);
+export const rollouts = createClient(RolloutService, transport);

@@ -1,13 +1,10 @@
-/** Ctrl-K: finds machines and operations by the start of their ids, pages, and the actions of this page. */
-import { useQuery } from '@tanstack/react-query';
+/** Ctrl-K: finds machines, operations and rollouts by the start of their ids, rollouts by name, pages, and the actions of this page. */
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
-import { machines, operations } from '../api/clients.ts';
-import { machineView } from '../machine-view.ts';
-import { operationView } from '../operation-view.ts';
-import { listOf, machineHref, operationHref, PAGES, startsWith } from '../pages.ts';
+import { listOf, PAGES } from '../pages.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { usePageActions } from './page-actions.tsx';
+import { useFound } from './use-found.ts';
 
 interface Entry {
   readonly key: string;
@@ -17,7 +14,6 @@ interface Entry {
   readonly run: () => void;
 }
 
-const SHOWN = 8;
 const TYPING_MS = 150;
 
 export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: string) => void }) {
@@ -51,7 +47,7 @@ export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: s
   };
   return (
     <Dialog
-      title="Search machines, operations and actions"
+      title="Search machines, operations, rollouts and actions"
       onClose={onClose}
       size="wide"
       foot={<Button onClick={onClose}>Close</Button>}
@@ -102,23 +98,7 @@ function useEntries(
 ): { entries: Entry[]; isSearching: boolean } {
   const asked = useSettled(text);
   const actions = usePageActions();
-  const foundMachines = useQuery({
-    queryKey: ['palette', 'machines', asked],
-    queryFn: async () =>
-      (await machines.listMachines({ filter: startsWith('machine_id', asked), pageSize: SHOWN })).machines,
-    enabled: asked !== '',
-  });
-  const foundOperations = useQuery({
-    queryKey: ['palette', 'operations', asked],
-    queryFn: async () =>
-      (
-        await operations.listOperations({
-          filter: `${startsWith('operation_id', asked)} OR ${startsWith('machine_id', asked)}`,
-          pageSize: SHOWN,
-        })
-      ).operations,
-    enabled: asked !== '',
-  });
+  const { found: results, isFetching } = useFound(asked);
   const wanted = text.toLowerCase();
   const matching = (entry: Entry) => `${entry.group} ${entry.text}`.toLowerCase().includes(wanted);
   const link = (group: string, key: string, hint: string, href: string): Entry => ({
@@ -147,15 +127,7 @@ function useEntries(
   ];
   // Results for an earlier text do not count.
   const isSettled = asked === text;
-  const machinesFound = (isSettled && foundMachines.data ? foundMachines.data : []).map(machineView);
-  const operationsFound = (isSettled && foundOperations.data ? foundOperations.data : []).map(operationView);
-  const machineEntries = machinesFound.map(({ machineId, effectiveState }) =>
-    link('Machine', machineId, effectiveState, machineHref(machineId)),
-  );
-  const operationEntries = operationsFound.map(({ operationId, machineId, type, phase }) =>
-    link('Operation', operationId, `${type} on ${machineId}, ${phase}`, operationHref(operationId)),
-  );
-  const found = [...machineEntries, ...operationEntries];
+  const found = (isSettled ? results : []).map(({ group, id, hint, href }) => link(group, id, hint, href));
   const exact = found.filter((entry) => entry.text === text);
   const entries = [
     // A complete id means the machine or operation, not an action on it.
@@ -164,7 +136,7 @@ function useEntries(
     ...found.filter((entry) => entry.text !== text),
     ...(text === '' ? [] : [link('Search', `Machines matching ${text}`, '', listOf('/machines', text))]),
   ];
-  const isSearching = text !== '' && (!isSettled || foundMachines.isFetching || foundOperations.isFetching);
+  const isSearching = text !== '' && (!isSettled || isFetching);
   return { entries, isSearching };
 }
 

@@ -26,13 +26,14 @@ const NOT_POLLED: ReadonlySet<unknown> = new Set(['events', 'operations']);
 const FLEET_WIDE_EVERY_MS = 1_500;
 
 /**
- * The queries that an event makes out of date. The first part of a query's key is `machine`, `explanation` or `operation`,
- * followed by an id, or `fleet-wide` for queries that any event may affect.
+ * The queries that an event makes out of date. The first part of a query's key is `machine`, `explanation`, `operation` or
+ * `rollout`, followed by an id, or `fleet-wide` for queries that any event may affect.
  */
 function keysOf(event: Event): string[][] {
   const keys: string[][] = [];
   if (event.machineId !== '') keys.push(['machine', event.machineId], ['explanation', event.machineId]);
   if (event.operationId !== '') keys.push(['operation', event.operationId]);
+  if (event.kind === 'rollout') keys.push(['rollout', event.subject]);
   return keys;
 }
 

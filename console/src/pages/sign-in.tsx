@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import { failureOf } from '../api/failure.ts';
+import { capitalize } from '../capitalize.ts';
 import { signIn } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Command } from '../ui/command.tsx';
@@ -23,7 +24,7 @@ export function SignIn({ reason }: { reason: string }) {
       await signIn(secret);
     } catch (error) {
       const { message, advice } = failureOf(error);
-      setFault(`${message}. ${advice}`.trim());
+      setFault(capitalize(`${message}. ${advice}`.trim()));
     } finally {
       setChecking(false);
     }

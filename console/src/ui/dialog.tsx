@@ -8,8 +8,15 @@ export interface DialogProps {
   readonly children: ReactNode;
   /** The buttons. */
   readonly foot?: ReactNode;
-  readonly size?: 'usual' | 'wide';
+  /** A drawer is as high as the window, at its right. */
+  readonly size?: 'usual' | 'wide' | 'drawer';
 }
+
+const CLASSES = {
+  usual: 'dialog',
+  wide: 'dialog wide',
+  drawer: 'dialog drawer',
+} as const satisfies Record<NonNullable<DialogProps['size']>, string>;
 
 /** The browser's own modal dialog: it keeps the focus inside, and Escape closes it. */
 export function Dialog({ title, onClose, onSubmit, children, foot, size = 'usual' }: DialogProps) {
@@ -40,7 +47,7 @@ export function Dialog({ title, onClose, onSubmit, children, foot, size = 'usual
   return (
     <dialog
       ref={dialog}
-      className={size === 'wide' ? 'dialog wide' : 'dialog'}
+      className={CLASSES[size]}
       aria-labelledby={titleId}
       onCancel={(event) => {
         event.preventDefault();

@@ -16,7 +16,12 @@ export interface CommandWords {
   readonly options: readonly CompletableOption[];
   /** The allowed values of its arguments, if they are a closed set. */
   readonly values: readonly string[];
+  /** The command that lists what its first argument may be, without the program. */
+  readonly listedBy: string | undefined;
 }
+
+/** Arguments whose values only the server knows, and of which there are few. */
+const LISTED_BY: Readonly<Record<string, string>> = { 'rollout-id': 'rollout list --limit 100 -o name' };
 
 /** Reads the command tree, so that completion has everything that the program has. */
 export function commandWords(program: Command): CommandWords[] {
@@ -34,6 +39,7 @@ function walk(command: Command, path: readonly string[], inherited: readonly Opt
     ),
     options: [...shown.map(completable), HELP],
     values: command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
+    listedBy: LISTED_BY[command.registeredArguments[0]?.name() ?? ''],
   };
   const below = command.commands.flatMap((sub) =>
     [sub.name(), ...sub.aliases()].flatMap((name) => walk(sub, [...path, name], shown)),

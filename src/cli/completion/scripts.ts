@@ -1,4 +1,4 @@
-/** Completion scripts with all words in them: completing never starts the program. */
+/** Completion scripts with all words in them: completing starts the program only for ids that the server knows. */
 import type { CommandWords } from './command-words.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -33,8 +33,16 @@ function valueCases(commands: readonly CommandWords[]): string[] {
   );
 }
 
+/** For each command whose argument the server knows: the call that lists its values. A server that does not respond has none. */
+function listCases(program: string, commands: readonly CommandWords[]): string[] {
+  return commands
+    .filter(({ listedBy }) => listedBy !== undefined)
+    .map(({ path, listedBy }) => `    ${single(keyOf(path))}) ${program} ${listedBy} 2>/dev/null ;;`);
+}
+
 /** Shared by bash and zsh: the tables, and the command that the line has reached. */
-function tables(name: string, commands: readonly CommandWords[]): string {
+function tables(program: string, commands: readonly CommandWords[]): string {
+  const name = nameOf(program);
   const paths = commands.filter(({ path }) => path.length > 0).map(({ path }) => single(keyOf(path)));
   return `${name}_value() {
   choices=''
@@ -50,6 +58,12 @@ ${commands.map((command) => `    ${single(keyOf(command.path))}) words=${single(
   esac
 }
 
+${name}_list() {
+  case "$1" in
+${listCases(program, commands).join('\n')}
+  esac
+}
+
 ${name}_is_command() {
   case "$1" in
     ${paths.join('|')}) return 0 ;;
@@ -61,7 +75,7 @@ ${name}_is_command() {
 function bash(program: string, commands: readonly CommandWords[]): string {
   const name = nameOf(program);
   return `# bash completion for ${program}; load it with: source <(${program} completion bash)
-${tables(name, commands)}
+${tables(program, commands)}
 
 ${name}() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" at='' words='' flags='' choices='' i
@@ -77,7 +91,7 @@ ${name}() {
     return 0
   fi
   ${name}_words "$at"
-  if [[ "$cur" == -* ]]; then words="$flags"; fi
+  if [[ "$cur" == -* ]]; then words="$flags"; else words="$words $(${name}_list "$at")"; fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
 complete -F ${name} ${program}
@@ -88,7 +102,7 @@ function zsh(program: string, commands: readonly CommandWords[]): string {
   const name = nameOf(program);
   return `#compdef ${program}
 # zsh completion for ${program}; load it with: source <(${program} completion zsh)
-${tables(name, commands)}
+${tables(program, commands)}
 
 ${name}() {
   local cur="\${words[CURRENT]}" prev="\${words[CURRENT-1]}" at='' flags='' choices='' i
@@ -107,7 +121,7 @@ ${name}() {
     return 0
   fi
   ${name}_words "$at"
-  if [[ "$cur" == -* ]]; then compadd -- \${=flags}; else compadd -- \${=words}; fi
+  if [[ "$cur" == -* ]]; then compadd -- \${=flags}; else compadd -- \${=words} $(${name}_list "$at"); fi
 }
 compdef ${name} ${program}
 `;
@@ -116,11 +130,12 @@ compdef ${name} ${program}
 function fish(program: string, commands: readonly CommandWords[]): string {
   const name = nameOf(program);
   const known = commands.filter(({ path }) => path.length > 0).map(({ path }) => single(keyOf(path)));
-  const lines = commands.flatMap(({ path, subcommands, options, values }) => {
+  const lines = commands.flatMap(({ path, subcommands, options, values, listedBy }) => {
     const start = `complete -c ${program} -n ${single(`${name}_at ${single(keyOf(path))}`)}`;
     return [
       ...subcommands.map((sub) => `${start} -a ${single(sub.name)} -d ${single(sub.description)}`),
       ...values.map((value) => `${start} -a ${single(value)}`),
+      ...(listedBy === undefined ? [] : [`${start} -a ${single(`(${program} ${listedBy} 2>/dev/null)`)}`]),
       ...options.map(({ flags, takesValue, choices, description }) => {
         const spelled = flags.map((flag) =>
           flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,

@@ -1,6 +1,7 @@
 import { Client as Channel } from '@grpc/grpc-js';
 import { AdminService } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { FleetService } from '../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { RolloutService } from '../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { MachineService as V1MachineService } from '../../gen/baremetal/v1/machine_service_pb.ts';
 import { PlanService } from '../../gen/baremetal/v1/plan_service_pb.ts';
 import { RunService } from '../../gen/baremetal/v1/run_service_pb.ts';
@@ -22,6 +23,7 @@ export interface Api {
   readonly runs: Client<typeof RunService>;
   readonly admin: Client<typeof AdminService>;
   readonly fleet: Client<typeof FleetService>;
+  readonly rollouts: Client<typeof RolloutService>;
   close(): void;
 }
 
@@ -55,6 +57,7 @@ export function connect(
     runs: createClient(RunService, settings),
     admin: createClient(AdminService, settings),
     fleet: createClient(FleetService, settings),
+    rollouts: createClient(RolloutService, settings),
     close: () => channel.close(),
   };
 }

@@ -1,29 +1,21 @@
-import { cutTo, plainText } from '../output/plain-text.ts';
+import { plainText } from '../output/plain-text.ts';
 import type { TextSink } from '../output/text-sink.ts';
-
-const ERASE = '\r\u001b[2K';
-const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+import { LiveBlock } from './live-block.ts';
 
 /** The last line of a terminal, redrawn in place. Without a terminal it does nothing. */
 export class LiveLine {
-  readonly #sink: TextSink;
-  #isShown = false;
-  #frame = 0;
+  readonly #block: LiveBlock;
 
   constructor(sink: TextSink) {
-    this.#sink = sink;
+    this.#block = new LiveBlock(sink);
   }
 
   show(text: string): void {
-    if (!this.#sink.isTerminal) return;
-    const frame = FRAMES[this.#frame++ % FRAMES.length];
-    this.#sink.write(`${ERASE}${cutTo(`${frame} ${plainText(text)}`, this.#sink.columns - 1)}`);
-    this.#isShown = true;
+    this.#block.show([{ mark: '', colour: undefined, text: plainText(text) }]);
   }
 
   /** Clears the line, before a permanent one is written. */
   hide(): void {
-    if (this.#isShown) this.#sink.write(ERASE);
-    this.#isShown = false;
+    this.#block.hide();
   }
 }

@@ -9,6 +9,8 @@ export interface OperationSource {
   readonly noun: 'operation' | 'run';
   readonly title: 'Operation' | 'Run';
   readonly idField: 'operation_id' | 'run_id';
+  /** The id that this API has for an operation of any API. */
+  readonly ownId: (operationId: string) => string;
   /** The machine's field that holds the id of its active operation. */
   readonly activeTitle: 'ActiveOperationId' | 'ActiveRunId';
   /** The commands that hints name. */

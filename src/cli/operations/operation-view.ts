@@ -78,6 +78,8 @@ export interface OperationView {
     readonly waitingFor: string;
     readonly params: Readonly<Record<string, string>>;
     readonly approval?: Approval | undefined;
+    /** Empty: it was started alone. */
+    readonly rolloutId: string;
   };
   /** The message of its API, for `-o json`. */
   readonly json: () => JsonValue;

@@ -1,35 +1,42 @@
 /**
- * Starts an operation on one machine, or on each of many, with one request id. One machine has the full display; with many,
+ * Starts an operation on one machine, or a rollout on many, with one request id. One machine has the full display; with many,
  * each machine has a line.
  */
 import type { Command } from 'commander';
-import { confirmSelection, runBulk } from '../bulk/start-on-many.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { Api } from '../connection/api.ts';
 import { isConnectionLost } from '../connection/call-error.ts';
 import { EXIT_OF_PHASE, type Exit } from '../errors/exit-code.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import { confirmName } from '../input/confirm.ts';
+import { confirmSelection } from '../input/confirm-selection.ts';
 import type { Selection } from '../input/machine-selection.ts';
+import { addPace, type PaceOptions } from '../input/rollout-limits.ts';
+import type { StepChoice } from '../input/rollout-steps.ts';
 import { type OutputFormat, writeOne } from '../output/format.ts';
 import { plainText } from '../output/plain-text.ts';
 import { operationRendering } from '../rendering/operation-rendering.ts';
+import { startOnMany } from '../rollouts/start-on-many.ts';
 import type { OperationSource } from './operation-source.ts';
 import { isFinished, type OperationView } from './operation-view.ts';
 import { waitForOperation } from './wait-for-operation.ts';
 
-export interface StartOptions {
+export interface StartOptions extends PaceOptions {
   readonly output: OutputFormat;
   readonly requestId?: string;
   readonly wait: boolean;
   readonly timeout: number;
   readonly quiet?: boolean;
   readonly yes?: boolean;
+  readonly reason?: string;
+  readonly overrideBudget?: true;
 }
 
 export interface StartRequest {
   readonly machineId: string;
   readonly requestId: string;
+  readonly reason: string;
+  readonly overrideBudget: boolean;
 }
 
 export interface Start {
@@ -43,6 +50,8 @@ export interface Start {
   /** Also one machine needs a confirmation: its name. */
   readonly confirmsName?: true;
   readonly start: (request: StartRequest) => Promise<OperationView>;
+  /** The same as a step of a rollout, for many machines; absent where it works on one alone. */
+  readonly step?: StepChoice | undefined;
   /** The command line that repeats the start on one machine, without the request id. */
   readonly retryCommand: (machineId: string) => string;
   readonly options: StartOptions;
@@ -54,11 +63,15 @@ export function addStarting(command: Command, noun: OperationSource['noun']): Co
     .option(
       '--request-id <id>',
       `idempotency key: the same id never starts a second ${noun} (default: generated)`,
-    );
+    )
+    .option('--reason <text>', 'the reason, kept in the history')
+    .option('--override-budget', 'start although a disruption budget is exceeded (admin; needs --reason)');
 }
 
-export function checkRequestId({ requestId }: StartOptions): void {
+export function checkRequestId({ requestId, reason, overrideBudget }: StartOptions): void {
   if (requestId === '') throw new UsageError('--request-id is empty');
+  if (overrideBudget && (reason ?? '').trim() === '')
+    throw new UsageError('--override-budget needs --reason "…"');
 }
 
 export async function startOperation(start: Start): Promise<Exit> {
@@ -73,18 +86,26 @@ export async function startOperation(start: Start): Promise<Exit> {
   else if (start.confirmsName && options.yes !== true) await confirmName(context, verb, only);
   const requestId = options.requestId ?? context.newRequestId();
   if (options.requestId === undefined) context.err.line(`request-id: ${requestId}`);
-  return isBulk ? startMany(start, requestId) : startOne(start, { machineId: only, requestId });
+  const { api, source, step } = start;
+  if (isBulk && step !== undefined)
+    return startOnMany({ context, api, source, verb, selection, step, requestId, options });
+  return startOne(start, requestOf(options, only, requestId));
 }
 
-function startMany({ context, api, source, selection, start, options }: Start, requestId: string) {
-  return runBulk({
-    context,
-    api,
-    source,
-    machineIds: selection.machineIds,
-    start: (machineId) => start({ machineId, requestId }),
-    options,
-  });
+function requestOf(
+  { reason = '', overrideBudget }: Pick<StartOptions, 'reason' | 'overrideBudget'>,
+  machineId: string,
+  requestId: string,
+): StartRequest {
+  return { machineId, requestId, reason, overrideBudget: overrideBudget === true };
+}
+
+/** How many machines at once, for the commands that take more than one. */
+export function addMany(command: Command): Command {
+  return addPace(command).addHelpText(
+    'after',
+    '\nOn several machines it is a rollout: it goes on without this command, and "rollout show" has its state.',
+  );
 }
 
 async function startOne(start: Start, request: StartRequest): Promise<Exit> {

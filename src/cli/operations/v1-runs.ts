@@ -1,4 +1,5 @@
 /** Runs of baremetal.v1: the same operations in v1's messages. */
+import { runIdOf } from '../../domain/v1/run-id.ts';
 import {
   LogChunkSchema,
   type Run,
@@ -46,6 +47,7 @@ export const RUNS: OperationSource = {
   noun: 'run',
   title: 'Run',
   idField: 'run_id',
+  ownId: runIdOf,
   activeTitle: 'ActiveRunId',
   commands: {
     list: 'run list',

@@ -24,14 +24,14 @@ import {
 } from './operation-view.ts';
 
 export function operationView(operation: Operation): OperationView {
-  const { operationId, status, waitingFor, params, approval, ...same } = operation;
+  const { operationId, status, waitingFor, params, approval, rolloutId, ...same } = operation;
   return {
     ...same,
     id: operationId,
     type: OperationType[operation.type] ?? '?',
     phase: phaseNamed(Operation_Phase[operation.phase]),
     steps: operation.steps.map(stepView),
-    more: { status, waitingFor, params, approval },
+    more: { status, waitingFor, params, approval, rolloutId },
     json: () => jsonOf(OperationSchema, operation),
   };
 }
@@ -46,6 +46,7 @@ export const OPERATIONS: OperationSource = {
   noun: 'operation',
   title: 'Operation',
   idField: 'operation_id',
+  ownId: (operationId) => operationId,
   activeTitle: 'ActiveOperationId',
   commands: {
     list: 'ops',

@@ -1,7 +1,11 @@
 import type { Writable } from 'node:stream';
 import { type Colour, paint } from './colour.ts';
 
-export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+export type OutputStream = Writable & {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+};
 
 /** stdout or stderr, with what it supports: colours, a live line, its width. */
 export class TextSink {
@@ -14,6 +18,10 @@ export class TextSink {
     this.#stream = stream;
     this.isTerminal = stream.isTTY === true && env.TERM !== 'dumb';
     this.#hasColour = this.isTerminal && (env.NO_COLOR ?? '') === '';
+  }
+
+  get rows(): number {
+    return this.#stream.rows ?? 24;
   }
 
   get columns(): number {

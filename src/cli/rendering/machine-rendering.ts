@@ -8,6 +8,7 @@ import {
   type Condition,
   type Machine,
   MachineSchema,
+  type Maintenance,
 } from '../../gen/baremetal/v2/machine_pb.ts';
 import type { Colour } from '../output/colour.ts';
 import { jsonOf, type Rendering } from '../output/format.ts';
@@ -102,6 +103,18 @@ function schedulableText({ status }: Machine): string {
     : `no, because ${status?.unschedulableMessage || 'of an unknown reason'}`;
 }
 
+/** Yes, or no with the reason code; empty for a machine that does not count. */
+function availableCell({ status }: Machine): string {
+  if (status?.available === undefined) return '';
+  return status.available ? 'yes' : `no: ${status.unavailableReason}`;
+}
+
+const AVAILABLE_COLUMN: Column<Machine> = {
+  header: 'AVAILABLE',
+  cell: availableCell,
+  colour: ({ status }) => (status?.available === false ? 'yellow' : undefined),
+};
+
 /** "8 × NVIDIA H100 80GB HBM3", or the count alone if no model is known. */
 function gpusText({ gpuCount, gpus }: Agent): string {
   const models = gpus.map(({ model, count }) => `${count} × ${model}`).join(', ');
@@ -142,7 +155,7 @@ export function machineRendering(
     columns: [...COLUMNS, ...(agents ? agentColumns(now) : []), CONDITIONS_COLUMN],
     wideColumns: [
       ...COLUMNS,
-      ...(agents ? [SERVICE_COLUMN, ...agentColumns(now), HOSTNAME_COLUMN] : []),
+      ...(agents ? [SERVICE_COLUMN, ...agentColumns(now), AVAILABLE_COLUMN, HOSTNAME_COLUMN] : []),
       ...SPEC_COLUMNS,
       { header: 'AGE', cell: (machine) => ageText(machine.createdAt, now) },
       { header: 'LABELS', cell: labelsText },
@@ -158,6 +171,13 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
   writeLines(sink, [['Machine', machine.machineId]]);
   if (v1 === undefined) writeView(sink, view);
   else writeViews(sink, view, v1);
+  if (machine.status?.available !== undefined) {
+    const { available, unavailableMessage } = machine.status;
+    const text = available ? 'yes' : `no, because ${unavailableMessage}`;
+    writeLines(sink, [['Available', text, available ? 'green' : 'yellow']]);
+  }
+  const { maintenance } = machine.status ?? {};
+  if (maintenance !== undefined) writeLines(sink, [['Maintenance', maintenanceText(maintenance)]]);
   writeLines(sink, [
     ...SPEC_LINES.map(({ title, text }) => [title, text(spec)] as const),
     ['Labels', labelsText(machine)],
@@ -175,6 +195,13 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
     { header: 'SINCE', cell: ({ lastTransition }) => ageText(lastTransition, now) },
     { header: 'MESSAGE', cell: ({ message }) => message },
   ]).write(conditions);
+}
+
+function maintenanceText({ since, until, reason, by, exitsByItself, overdue }: Maintenance): string {
+  const end = until === undefined ? '' : `, until ${instantText(until)}${overdue ? ' (overdue)' : ''}`;
+  const exit = exitsByItself ? ', returns to service by itself' : '';
+  const order = [by === '' ? '' : ` by ${by}`, reason === '' ? '' : `: ${reason}`].join('');
+  return `since ${instantText(since)}${end}${exit}${order}`;
 }
 
 /** The agent's data; nothing for a machine that never had an agent. */

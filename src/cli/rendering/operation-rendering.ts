@@ -106,6 +106,7 @@ export function writeOperationDetail(
     ['Machine', operation.machineId],
     ['Type', operation.type],
     ['Plan', operation.planId],
+    ['Rollout', more?.rolloutId || undefined],
     ['Phase', operation.phase],
     ['Status', more?.status],
     ['Current step', currentStepText(operation)],

@@ -70,8 +70,8 @@ export class VaultClient {
       answer = await this.#send('GET', target, { token: (await this.#currentToken()).text });
     }
     if (answer.status === 403) throw this.#problem(`does not allow to read ${path}`);
-    if (answer.status === 404) throw this.#problem(`has no secret ${path}`);
-    const found = this.#body(answer)?.data as { data?: unknown } | undefined;
+    const found = this.#body(answer)?.data as { data?: unknown; metadata?: unknown } | null | undefined;
+    if (answer.status === 404) throw this.#problem(notFound(path, found?.metadata));
     if (answer.status !== 200 || typeof found?.data !== 'object' || found.data === null)
       throw this.#problem(`answered ${answer.status} without a secret of KV version 2 at ${path}`);
     return found.data as Readonly<Record<string, unknown>>;
@@ -106,6 +106,7 @@ export class VaultClient {
     const secretId = readSecret({ file: auth.secret_id_file, env: auth.secret_id_env });
     const body = JSON.stringify({ role_id: auth.role_id, secret_id: secretId });
     const answer = await this.#send('POST', `auth/${auth.mount}/login`, { body });
+    if (answer.status === 404) throw this.#problem(`has no AppRole at auth/${auth.mount}`);
     if (answer.status !== 200) throw this.#problem('does not accept our AppRole');
     return this.#tokenOf(answer);
   }
@@ -153,10 +154,8 @@ export class VaultClient {
       if (!(error instanceof NoAnswer)) throw error;
       throw this.#unanswered(error);
     }
-    // Sealed, a standby that forwards nothing, overloaded, or not yet consistent.
     const { status } = answer;
-    if (status >= 500 || status === 429 || status === 412 || (status >= 300 && status < 400))
-      throw new SourceUnavailable(`${this.#name} can't answer now (${status})`);
+    if (isForLater(status)) throw new SourceUnavailable(`${this.#name} can't answer now (${status})`);
     return answer;
   }
 
@@ -193,4 +192,18 @@ export class VaultClient {
   #problem(what: string): CredentialProblem {
     return new CredentialProblem(`${this.#name} ${what}`);
   }
+}
+
+/** Sealed, a standby that forwards nothing, overloaded, or not yet consistent. */
+function isForLater(status: number): boolean {
+  const isStandby = status >= 472 && status <= 474;
+  return isStandby || status >= 500 || status === 429 || status === 412 || (status >= 300 && status < 400);
+}
+
+/** A version that was deleted is answered with its metadata. */
+function notFound(path: string, metadata: unknown): string {
+  if (typeof metadata !== 'object' || metadata === null) return `has no secret ${path}`;
+  const { version, destroyed } = metadata as { version?: unknown; destroyed?: unknown };
+  const number = Number.isSafeInteger(version) ? ` (version ${version})` : '';
+  return `has no secret ${path} any more: it was ${destroyed === true ? 'destroyed' : 'deleted'}${number}`;
 }

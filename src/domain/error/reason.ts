@@ -11,12 +11,14 @@ import { NODE_REASONS } from './reasons/node-reasons.ts';
 import { OPERATION_REASONS } from './reasons/operation-reasons.ts';
 import type { ReasonRow } from './reasons/reason-row.ts';
 import { REQUEST_REASONS } from './reasons/request-reasons.ts';
+import { ROLLOUT_REASONS } from './reasons/rollout-reasons.ts';
 import { SERVER_REASONS } from './reasons/server-reasons.ts';
 
 export const REASON_GROUPS = {
   Requests: REQUEST_REASONS,
   'Machines and pools': MACHINE_REASONS,
   'Operations and plans': OPERATION_REASONS,
+  Rollouts: ROLLOUT_REASONS,
   'Nodes, images and workflows': NODE_REASONS,
   'The server': SERVER_REASONS,
 } as const satisfies Record<string, Readonly<Record<string, ReasonRow>>>;
@@ -25,6 +27,7 @@ export const REASONS = {
   ...REQUEST_REASONS,
   ...MACHINE_REASONS,
   ...OPERATION_REASONS,
+  ...ROLLOUT_REASONS,
   ...NODE_REASONS,
   ...SERVER_REASONS,
 } as const;

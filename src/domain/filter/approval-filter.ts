@@ -3,7 +3,13 @@ import type { Machine } from '../machine/machine.ts';
 import type { ApprovalSubject } from '../operation/approval.ts';
 import { OPERATION_TYPE_NAMES } from '../operation/operation-type.ts';
 import { DECOMMISSION_MODES } from '../workflow/stage.ts';
-import { type Attribute, type FieldSpec, type FilterSchema, fieldsOf } from './fields.ts';
+import {
+  type Attribute,
+  type FieldSpec,
+  type FilterSchema,
+  fieldsOf,
+  type ReferenceField,
+} from './fields.ts';
 import { MACHINE_FILTER } from './machine-filter.ts';
 
 const OPERATION_ATTRIBUTES = {
@@ -17,7 +23,7 @@ const OPERATION_ATTRIBUTES = {
 type Read = (machine: Machine, key: string) => unknown;
 
 /** The same field, read from the machine that the operation is for. */
-function ofMachine(field: FieldSpec<Machine>): FieldSpec<ApprovalSubject> {
+function ofMachine(field: Exclude<FieldSpec<Machine>, ReferenceField>): FieldSpec<ApprovalSubject> {
   const get = field.get as Read;
   return {
     ...field,
@@ -26,6 +32,11 @@ function ofMachine(field: FieldSpec<Machine>): FieldSpec<ApprovalSubject> {
 }
 
 export const APPROVAL_FILTER: FilterSchema<ApprovalSubject> = {
-  ...Object.fromEntries(Object.entries(MACHINE_FILTER).map(([name, field]) => [name, ofMachine(field)])),
+  ...Object.fromEntries(
+    Object.entries(MACHINE_FILTER).flatMap(([name, field]) =>
+      // A rule is asked in memory, where no reference is known.
+      field.kind === 'reference' ? [] : [[name, ofMachine(field)]],
+    ),
+  ),
   ...fieldsOf<ApprovalSubject, keyof typeof OPERATION_ATTRIBUTES>(OPERATION_ATTRIBUTES),
 } as FilterSchema<ApprovalSubject>;

@@ -37,6 +37,7 @@ export const COMPARATORS_OF = {
   boolean: EQUALITY,
   stringList: [':'],
   map: [':'],
+  reference: EQUALITY,
   entry: ORDERING,
   flag: EQUALITY,
 } as const satisfies Record<WholeField<unknown>['kind'] | 'entry' | 'flag', readonly Comparator[]>;
@@ -49,7 +50,8 @@ function checkRestriction<Row>(restriction: Restriction, schema: FilterSchema<Ro
     const filled = { kind: 'filled', field: target.field } as const;
     return restriction.comparator === '!=' ? filled : { kind: 'not', term: filled };
   }
-  const asksPresence = isEquality(restriction.comparator) && isAnything(restriction.value);
+  const asksPresence =
+    kind !== 'reference' && isEquality(restriction.comparator) && isAnything(restriction.value);
   const test = asksPresence ? presenceTest(target) : valueTest(restriction, target);
   return restriction.comparator === '!=' ? { kind: 'not', term: test } : test;
 }
@@ -159,6 +161,12 @@ function fieldTest<Row>(restriction: Restriction, field: WholeField<Row>): Field
       return { kind: 'boolean', field, value: literal(restriction, readBoolean, 'true or false') };
     case 'stringList':
       return { kind: 'member', field, test: textTest(restriction, value) };
+    case 'reference':
+      return {
+        kind: 'reference',
+        field,
+        id: literal(restriction, (text) => text, 'an id without wildcards'),
+      };
     case 'map': {
       const key = literal(restriction, (text) => text, 'a key without wildcards');
       return { kind: 'entryPresent', field, key };

@@ -5,6 +5,7 @@ import type {
   FlagsField,
   IntegerField,
   MapField,
+  ReferenceField,
   StringField,
   StringListField,
   TimestampField,
@@ -42,6 +43,7 @@ export type FieldTest<Row> =
     }
   | { readonly kind: 'boolean'; readonly field: BooleanField<Row>; readonly value: boolean }
   | { readonly kind: 'member'; readonly field: StringListField<Row>; readonly test: TextTest }
+  | { readonly kind: 'reference'; readonly field: ReferenceField; readonly id: string }
   | { readonly kind: 'entryPresent'; readonly field: MapField<Row>; readonly key: string }
   | { readonly kind: 'entry'; readonly field: MapField<Row>; readonly key: string; readonly test: TextTest }
   | { readonly kind: 'flagPresent'; readonly field: FlagsField<Row>; readonly key: string }

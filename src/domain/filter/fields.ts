@@ -17,7 +17,8 @@ export type WholeField<Row> =
   | IntegerField<Row>
   | BooleanField<Row>
   | StringListField<Row>
-  | MapField<Row>;
+  | MapField<Row>
+  | ReferenceField;
 
 type Maybe<Value> = Value | null | undefined;
 
@@ -67,6 +68,14 @@ export interface StringListField<Row> extends Field {
 export interface MapField<Row> extends Field {
   readonly kind: 'map';
   readonly get: (row: Row) => Maybe<Readonly<Record<string, string>>>;
+}
+
+/**
+ * Records that name the row, by their id: the rollouts that a machine is part of. Only the store knows them, so in memory no row
+ * matches.
+ */
+export interface ReferenceField extends Field {
+  readonly kind: 'reference';
 }
 
 /** A closed set of named booleans, such as a machine's conditions. */

@@ -4,8 +4,10 @@ import { ATTENTION_TYPES, attentionCondition, attentionType } from '../condition
 import { CONDITION_TYPES } from '../condition/condition.ts';
 import { installLifecycle } from '../install/install-state.ts';
 import { statesOf } from '../lifecycle/lifecycle.ts';
+import { availability, UNAVAILABLE_REASONS } from '../machine/availability.ts';
 import { EFFECTIVE_STATES, effectiveState } from '../machine/effective-state.ts';
 import type { Machine } from '../machine/machine.ts';
+import { isMaintenanceOverdue } from '../machine/maintenance.ts';
 import { phaseLifecycle } from '../machine/phase.ts';
 import { schedulable, UNSCHEDULABLE_REASONS } from '../machine/schedulable.ts';
 import { serviceLifecycle } from '../machine/service-state.ts';
@@ -44,11 +46,19 @@ const ATTRIBUTES = {
     values: UNSCHEDULABLE_REASONS,
     get: (machine) => schedulable(machine).reason,
   },
+  available: { kind: 'boolean', get: (machine) => availability(machine).available },
+  unavailable_reason: {
+    kind: 'enum',
+    values: UNAVAILABLE_REASONS,
+    get: (machine) => availability(machine).reason,
+  },
   active_operation_id: {
     kind: 'string',
     stored: operationIdOf,
     get: (machine) => machine.activeOperationId,
   },
+  /** A rollout that it is part of. */
+  rollout: { kind: 'reference' },
   ...SPEC_ATTRIBUTES,
   effective_rack: { kind: 'string', get: (machine) => rackOf(machine) || null },
   labels: { kind: 'map', get: (machine) => machine.labels },
@@ -65,6 +75,11 @@ const ATTRIBUTES = {
   attention_reason: {
     kind: 'string',
     get: (machine) => attentionCondition(machine.conditions)?.reason,
+  },
+  maintenance_overdue: { kind: 'boolean', get: (machine) => isMaintenanceOverdue(machine, new Date()) },
+  maintenance_until: {
+    kind: 'timestamp',
+    get: ({ maintenance }) => (maintenance?.until ? new Date(maintenance.until) : null),
   },
   effective_since: { kind: 'timestamp', get: (machine) => machine.effectiveSince },
   service_since: {

@@ -29,6 +29,7 @@ const ATTRIBUTES = {
     get: (operation) => operation.status,
   },
   plan_id: { kind: 'string', get: (operation) => operation.planId },
+  rollout_id: { kind: 'string', get: (operation) => operation.rolloutId || null },
   current_step: {
     kind: 'string',
     get: (operation) => currentStep(operation)?.name,
@@ -62,8 +63,14 @@ type OperationSchema = FilterSchema<Operation, OperationAttribute>;
 
 const { run_type: runType, ...FIELDS } = fieldsOf<Operation, OperationAttribute>(ATTRIBUTES);
 
-export const OPERATION_FILTER: OperationSchema = FIELDS;
+/** `rollout` is short for `rollout_id`, as machines have it. */
+export const OPERATION_FILTER: OperationSchema = { ...FIELDS, rollout: FIELDS.rollout_id };
 
 const { operation_id: runId, ...RUN_FIELDS } = FIELDS;
 
-export const RUN_FILTER: OperationSchema = { ...RUN_FIELDS, run_id: runId, type: runType };
+export const RUN_FILTER: OperationSchema = {
+  ...RUN_FIELDS,
+  rollout: FIELDS.rollout_id,
+  run_id: runId,
+  type: runType,
+};

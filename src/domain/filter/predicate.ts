@@ -68,6 +68,8 @@ function testPredicate<Row>(test: FieldTest<Row>): Predicate<Row> {
       const holds = textPredicate(test.test);
       return (row) => test.field.get(row)?.some(holds) ?? false;
     }
+    case 'reference':
+      return () => false;
     case 'entryPresent':
       return (row) => entry(test.field.get(row), test.key) !== undefined;
     case 'entry': {
@@ -96,6 +98,8 @@ function presence<Row>(field: WholeField<Row>): Predicate<Row> {
     case 'integer':
     case 'boolean':
       return (row) => field.get(row) != null;
+    case 'reference':
+      return () => false;
   }
 }
 

@@ -15,6 +15,7 @@ import type { NewEvent } from '../event.ts';
 import { type InstallOwner, type InstallState, installLifecycle } from '../install/install-state.ts';
 import { checkTransition, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Machine, ObservedState } from './machine.ts';
+import { type MaintenanceOrder, maintenanceAfter } from './maintenance.ts';
 import { type Phase, phaseLifecycle } from './phase.ts';
 import { type ServiceOwner, type ServiceState, serviceLifecycle } from './service-state.ts';
 
@@ -47,6 +48,8 @@ export interface MachineChange {
   readonly conditions?: readonly ConditionChange[];
   /** What an upstream reported just now. */
   readonly observed?: ObservedState;
+  /** The maintenance that it enters, or is in already. */
+  readonly maintenance?: MaintenanceOrder;
 }
 
 const LAYERS = {
@@ -102,6 +105,8 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
     });
     next = { ...next, phase };
   }
+  const maintenance = maintenanceAfter(machine, phase, change.maintenance, cause.at);
+  if (maintenance !== machine.maintenance) next = { ...next, maintenance };
   for (const name of Object.keys(LAYERS) as LayerName[]) {
     for (let layer = change[name] as AnyLayerChange; layer; ) {
       const before = next[name];

@@ -13,9 +13,13 @@ export const CONTROL = /[\p{Cc}\p{Cs}\u2028\u2029]/u;
 const MAX_LABEL_BYTES = 64 * 1024;
 const MAX_LABEL_VALUE = 4096;
 
+export function isMachineId(id: string): boolean {
+  return ID.test(id);
+}
+
 export function checkMachineId(id: string, field = 'machine_id'): string {
   if (id === '') throw missingField(field);
-  if (ID.test(id)) return id;
+  if (isMachineId(id)) return id;
   throw invalidField(
     field,
     'must be 1 to 128 letters, digits, ".", "_" or "-", and begin and end with a letter or digit',

@@ -1,6 +1,8 @@
 import type { Presence } from '../agent/presence.ts';
 import type { Conditions } from '../condition/condition.ts';
 import type { InstallState } from '../install/install-state.ts';
+import type { OperationType } from '../operation/operation-type.ts';
+import type { Maintenance } from './maintenance.ts';
 import type { Phase } from './phase.ts';
 import type { ServiceState } from './service-state.ts';
 import type { SPEC_FIELDS, SpecOf } from './spec-field.ts';
@@ -24,7 +26,12 @@ export interface Machine {
   readonly conditions: Conditions;
   /** What its upstream, such as MAAS, last reported; null without an upstream. */
   readonly observed: ObservedState | null;
+  /** Null in any other phase than MAINTENANCE. */
+  readonly maintenance: Maintenance | null;
   readonly activeOperationId: string | null;
+  readonly activeOperationType: OperationType | null;
+  /** When it first was READY or active; null: it was never in service. */
+  readonly enteredServiceAt: Date | null;
   /** When it came into its effective state, its service state and its install state; without meaning where the layer is null. */
   readonly effectiveSince: Date;
   readonly serviceSince: Date;

@@ -45,6 +45,14 @@ export function unknownProvider(provider: string, providers: ReadonlySet<string>
   );
 }
 
+const SOURCE_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** A name in the section credentials of the configuration, never a path or a secret. What it leads to is checked where it is used. */
+export function checkCredentialsRef(name: string, field: string): string {
+  if (name === '' || SOURCE_NAME.test(name)) return name;
+  throw invalidField(field, 'must be the name of a source of credentials in the configuration');
+}
+
 export function checkCluster(cluster: string, field: string): string {
   if (cluster === '' || CLUSTER_RULE.test(cluster)) return cluster;
   throw invalidField(field, "must be a cluster's name");

@@ -9,6 +9,7 @@
 import {
   checkBmcEndpoint,
   checkCluster,
+  checkCredentialsRef,
   checkEndpoint,
   checkMacs,
   checkProvider,
@@ -172,6 +173,19 @@ export const SPEC_FIELDS = {
     shown: { wideColumn: 'SSH_ENDPOINT' },
     proto: { v1: 1, v2: 1 },
   },
+  ssh_credentials_ref: {
+    type: 'text',
+    title: 'SSH credentials',
+    description: 'the source in the configuration that has its SSH key (default: that of its provider)',
+    check: checkCredentialsRef,
+    whileOperationRuns: 'fixed',
+    filter: 'prefixed',
+    inLists: 'no',
+    flag: '--ssh-credentials-ref <name>',
+    values: 'shared',
+    shown: {},
+    proto: { v1: 24, v2: 24 },
+  },
   bmc_endpoint: {
     type: 'text',
     title: 'BMC endpoint',
@@ -184,6 +198,20 @@ export const SPEC_FIELDS = {
     values: 'own',
     shown: {},
     proto: { v1: 2, v2: 2 },
+  },
+  bmc_credentials_ref: {
+    type: 'text',
+    title: 'BMC credentials',
+    description:
+      'the source in the configuration that has the login of its BMC (default: that of its provider)',
+    check: checkCredentialsRef,
+    whileOperationRuns: 'fixed',
+    filter: 'prefixed',
+    inLists: 'no',
+    flag: '--bmc-credentials-ref <name>',
+    values: 'shared',
+    shown: {},
+    proto: { v1: 25, v2: 25 },
   },
   target_cluster_ref: {
     type: 'text',

@@ -39,6 +39,7 @@ function operation(fields: Partial<Operation> = {}): Operation {
     waitingFor: '',
     approval: null,
     cancelRequested: false,
+    rolloutId: '',
     startedBy: 'alice',
     createdAt: new Date('2026-01-01T00:00:00.000Z'),
     startedAt: null,
@@ -67,6 +68,7 @@ function explained({ operation: last = null, node = null, serviceComment, ...res
   const { serviceMover, upstream = null, ...machine } = rest;
   const comment = serviceComment === undefined ? null : { ...SYSTEM, comment: serviceComment };
   return explain({
+    now: new Date('2026-01-02T00:00:00.000Z'),
     ...{ operation: last, node, upstream },
     machine: sampleMachine(machine),
     serviceMover: serviceMover ?? comment,

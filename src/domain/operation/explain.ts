@@ -9,6 +9,7 @@ import { NOT_EXPECTED } from '../install/boot-admission.ts';
 import { BOOT_CONFLICT } from '../install/boot-conflict.ts';
 import type { Machine } from '../machine/machine.ts';
 import type { MachineAction } from '../machine/machine-action.ts';
+import { isMaintenanceOverdue } from '../machine/maintenance.ts';
 import { type LastServiceChange, onboarding, seenWords } from './explain-quarantine.ts';
 import { OWNED_BY_OPERATION, outOfService } from './explain-service.ts';
 import { commandFor, nextActionFor } from './next-action.ts';
@@ -46,6 +47,7 @@ export interface ExplainedMachine {
   readonly serviceMover: LastServiceChange | null;
   /** Null where it has no upstream. */
   readonly upstream: UpstreamView | null;
+  readonly now: Date;
 }
 
 export function explain(subject: ExplainedMachine): Explanation {
@@ -101,7 +103,7 @@ const RULES: readonly Rule[] = [
       : flagged(subject.machine, 'NeedsIntervention', (condition) => needsIntervention(subject, condition)),
   (subject) => outOfService(subject),
   ({ node, machine }) => notInstalled(node, machine),
-  ({ machine }) => wrongPhase(machine),
+  ({ machine, now }) => wrongPhase(machine, now),
   ({ machine }) => {
     const reachable = machine.conditions.Reachable;
     return reachable?.status === false && machine.activeOperationId === null
@@ -129,12 +131,17 @@ function underWay(operation: Operation | null): Obstacle | null {
   const step = currentStep(operation);
   const waiting = operation.waitingFor === '' ? '' : `, ${operation.waitingFor}`;
   return {
-    what: `${operation.type} ${operation.operationId} is ${operation.status}${step ? ` at ${step.name}` : ''}${waiting}`,
+    what: `${called(operation)} is ${operation.status}${step ? ` at ${step.name}` : ''}${waiting}`,
     unblock: 'wait for it, or cancel it',
     who: 'nobody',
     command: `op watch ${operation.operationId}`,
     operationId: operation.operationId,
   };
+}
+
+/** With its rollout, if it is part of one. */
+function called({ type, operationId, rolloutId }: Operation): string {
+  return rolloutId === '' ? `${type} ${operationId}` : `${type} ${operationId} of rollout ${rolloutId}`;
 }
 
 function failedOperation({ service, conditions }: Machine, operation: Operation | null): Obstacle | null {
@@ -144,7 +151,7 @@ function failedOperation({ service, conditions }: Machine, operation: Operation 
   const { action, advice, who } = nextActionFor(operation);
   const where = operation.error?.step ? ` at ${operation.error.step}` : '';
   return {
-    what: `${operation.type} ${operation.operationId} failed${where}: ${operation.error?.message ?? 'no reason'}`,
+    what: `${called(operation)} failed${where}: ${operation.error?.message ?? 'no reason'}`,
     unblock: advice,
     who,
     command: commandFor(operation.operationId, { action }),
@@ -233,10 +240,11 @@ function outOfWindow(machineId: string, lastError: string): Obstacle {
   };
 }
 
-function wrongPhase({ machineId, phase, service }: Machine): Obstacle | null {
+function wrongPhase(machine: Machine, now: Date): Obstacle | null {
+  const { machineId, phase, service } = machine;
   if (phase === 'MAINTENANCE') {
     return {
-      what: 'it is in maintenance',
+      what: maintenanceText(machine, now),
       unblock: 'end the maintenance',
       who: 'operator',
       command: `exit-maintenance ${machineId}`,
@@ -254,4 +262,13 @@ function wrongPhase({ machineId, phase, service }: Machine): Obstacle | null {
     };
   }
   return null;
+}
+
+function maintenanceText(machine: Machine, now: Date): string {
+  const { until = null, reason = '', by = '' } = machine.maintenance ?? {};
+  const order = [by === '' ? '' : ` by ${by}`, reason === '' ? '' : ` (${reason})`].join('');
+  if (until === null) return `it is in maintenance${order}`;
+  return isMaintenanceOverdue(machine, now)
+    ? `it is in maintenance${order}, which was over at ${until}: it is overdue`
+    : `it is in maintenance${order} until ${until}`;
 }

@@ -33,6 +33,8 @@ export interface Operation {
   readonly approval: Approval | null;
   readonly cancelRequested: boolean;
   readonly startedBy: string;
+  /** The rollout that it is part of; empty: it was started alone. */
+  readonly rolloutId: string;
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;

@@ -20,6 +20,7 @@ import { decideAction } from '../../engine/action-moves.ts';
 import type { AdvanceRules } from '../../engine/advance.ts';
 import type { Job } from '../../engine/job.ts';
 import { canUndo } from '../../steps/registry.ts';
+import type { BudgetBook } from '../../store/budgets/budget-book.ts';
 import type { Database } from '../../store/database/database.ts';
 import { recordAction } from '../../store/operations/writer/record-action.ts';
 import { endOf } from '../end-of-operation.ts';
@@ -31,6 +32,7 @@ import { cancelCall } from './cancel-operation.ts';
 
 export interface ActionDependencies {
   readonly database: Database;
+  readonly budgets: BudgetBook;
   readonly notifyCancel: (operationId: string) => void;
   readonly wake: () => void;
 }
@@ -54,6 +56,8 @@ export async function actOnOperation(dependencies: ActionDependencies, call: Act
       if (action !== 'cancel') throw awaitsApproval(waiting);
     },
     scope: call.scope,
+    // Giving an operation up is always possible.
+    budgets: action === 'cancel' ? null : dependencies.budgets,
     decide: (before, machine, latest) => {
       if (action === 'cancel' && isActive(before.status))
         return { decision: 'stop', cancel: cancelCall(call) };

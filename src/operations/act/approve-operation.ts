@@ -1,11 +1,12 @@
 /** Another operator's decision on an operation that waits for approval. */
 import type { Caller } from '../../domain/access/caller.ts';
-import { type Actor, actorLabel, isRole, type Role, roleCovers } from '../../domain/actor.ts';
+import type { Actor } from '../../domain/actor.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { Database } from '../../store/database/database.ts';
 import { recordApproval } from '../../store/operations/writer/record-approval.ts';
 import { findTokenCreator } from '../../store/tokens.ts';
+import { notSecondPerson, roleTooLow } from './approver.ts';
 
 export interface ApproveDependencies {
   readonly database: Database;
@@ -24,7 +25,7 @@ export async function decideApproval(
   { operationId, decision, comment, caller }: DecideCall,
 ): Promise<Operation> {
   const { actor } = caller;
-  const createdBy = await findTokenCreator(database, actor.id);
+  const tokenCreator = await findTokenCreator(database, actor.id);
   const operation = await recordApproval(database, {
     operationId,
     actor,
@@ -35,7 +36,7 @@ export async function decideApproval(
       checkWaits(before, decision);
       // The requester takes a request back by rejecting or canceling it.
       if (decision === 'rejected') return;
-      checkApprover(before, caller, createdBy);
+      checkApprover(before, caller, tokenCreator);
       if (!isUnchanged) throw machineChanged(before);
     },
   });
@@ -82,23 +83,12 @@ function checkWaits({ operationId, approval, status }: Operation, decision: stri
   });
 }
 
-function checkApprover(operation: Operation, caller: Caller, createdBy: string | null): void {
-  const { actor, role } = caller;
+function checkApprover(operation: Operation, caller: Caller, tokenCreator: string | null): void {
   const { operationId, startedBy, approval } = operation;
-  const requester = startedBy.slice(startedBy.indexOf(':') + 1);
-  if (actor.id === requester)
-    throw notApprover(operationId, `${actorLabel(actor)} asked for it, and another operator must approve`);
-  // Otherwise a requester could make a second token and approve with that.
-  if (createdBy === requester)
-    throw notApprover(operationId, `${requester} asked for it and created the token ${actor.id}`);
-  const needed = approval?.approverRole ?? 'admin';
-  if (!hasRole(caller, needed))
-    throw notApprover(operationId, `its rule needs the role ${needed}; ${actor.id} has ${role}`);
-}
-
-/** A role of the configuration that may approve at all counts as operator. */
-function hasRole({ role, methods }: Caller, needed: Role): boolean {
-  return methods === null ? isRole(role) && roleCovers(role, needed) : needed === 'operator';
+  const why =
+    notSecondPerson(caller, { requestedBy: startedBy, tokenCreator }) ??
+    roleTooLow(caller, approval?.approverRole ?? 'admin');
+  if (why !== null) throw notApprover(operationId, why);
 }
 
 function notApprover(operationId: string, why: string): Fault {

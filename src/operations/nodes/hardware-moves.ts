@@ -3,6 +3,7 @@
  * the state and its events, so that readers see the old hardware or the new one, never a mix. A discovered node with
  * an address of the replacement is the replacement: it is merged and retired, and both histories name the other.
  */
+import { parseScope, type Scope } from '../../domain/access/scope.ts';
 import type { InstallState } from '../../domain/install/install-state.ts';
 import type { HardwareFacts, Node } from '../../domain/install/node.ts';
 import type { MachineSpec } from '../../domain/machine/machine.ts';
@@ -11,7 +12,7 @@ import { StepFailure } from '../../engine/step-handler.ts';
 import { operationOf } from '../../providers/provider.ts';
 import type { HardwareMoves, HardwareView } from '../../steps/hardware/hardware-moves.ts';
 import type { Session } from '../../store/database/database.ts';
-import { hardwareHolders } from '../../store/machines/machine-hardware.ts';
+import { type HardwareHolder, hardwareHolders } from '../../store/machines/machine-hardware.ts';
 import { lockMachines, writeMachines } from '../../store/machines/machine-rows.ts';
 import { findMachine } from '../../store/machines/machines.ts';
 import { forgetBootTokens } from '../../store/nodes/boot-tokens.ts';
@@ -33,6 +34,8 @@ interface Target {
   readonly known: Pick<HardwareView, 'facts' | 'editedFacts' | 'seenAt'> | null;
   readonly to: InstallState;
   readonly comment: string;
+  /** No node outside of it is taken in. */
+  readonly scope: Scope | null;
 }
 
 const MIGRATABLE: readonly InstallState[] = ['active', 'migrating'];
@@ -52,6 +55,7 @@ export function createHardwareMoves(dependencies: NodeDependencies): HardwareMov
         known: null,
         to: 'migrating',
         comment: `hardware is replaced by ${replacement.mac_addresses.join(', ')}`,
+        scope: parseScope(replacement.scope),
       }));
     },
     async restore(call, before) {
@@ -61,6 +65,7 @@ export function createHardwareMoves(dependencies: NodeDependencies): HardwareMov
         known: before,
         to: before.state,
         comment: 'the replacement was given up: it is the old hardware again',
+        scope: null,
       }));
     },
     async finish(call) {
@@ -115,8 +120,10 @@ async function move(
     const target = targetOf(before);
     const takenIn: LockedNode[] = [];
     for (const holder of await holdersOf(session, locked, target)) {
-      if (!holders.has(holder.machineId)) throw taken(holder.fault.message);
-      takenIn.push(await takeIn(dependencies, session, holder, { machineId, operationId }));
+      if (!holders.has(holder.machineId)) throw taken(holder);
+      takenIn.push(
+        await takeIn(dependencies, session, holder, { machineId, operationId, scope: target.scope }),
+      );
     }
     const change = moved(dependencies, locked, target, takenIn, operationId);
     await forgetBootTokens(session, [machineId, ...takenIn.map(({ machine }) => machine.machineId)]);
@@ -157,11 +164,13 @@ function specOf(spec: MachineSpec, { macAddresses, bmcEndpoint }: Target): Machi
 async function takeIn(
   dependencies: NodeDependencies,
   session: Session,
-  holder: { readonly machineId: string; readonly fault: Error },
-  by: { readonly machineId: string; readonly operationId: string },
+  holder: HardwareHolder,
+  by: { readonly machineId: string; readonly operationId: string; readonly scope: Scope | null },
 ): Promise<LockedNode> {
   const locked = await lockNode(session, holder.machineId);
-  if (!locked || !canBeReplacement(locked.machine)) throw taken(holder.fault.message);
+  if (!locked || !canBeReplacement(locked.machine)) throw taken(holder);
+  // The start checked it; what was free then may be another tenant's now.
+  if (by.scope !== null && !by.scope.contains(locked.machine)) throw taken(holder);
   const comment = `it is the replacement hardware of ${by.machineId}, which took it in`;
   const cause = causeOf(dependencies, by.operationId, comment, { taken_in_by: by.machineId });
   const retired = moveNode(locked, 'retired', cause);
@@ -241,7 +250,9 @@ function causeOf(
   };
 }
 
-function taken(message: string): StepFailure {
+/** Without the name of the other machine, which may be another tenant's: readers of this operation must not see it. */
+function taken({ hardware }: HardwareHolder): StepFailure {
+  const message = `another machine has the ${hardware} by now, and no two machines share one; change that machine, or migrate to other hardware`;
   return new StepFailure({ class: 'permanent', code: 'MAC_TAKEN', message });
 }
 

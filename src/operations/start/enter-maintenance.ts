@@ -1,14 +1,15 @@
+import { maintenanceOrder, maintenanceParams } from '../../domain/machine/maintenance.ts';
 import { defineStep } from '../../steps/registry.ts';
-import { noParams, type Recipe } from './recipe.ts';
+import type { Recipe } from './recipe.ts';
 
 export const enterMaintenance: Recipe = {
   type: 'ENTER_MAINTENANCE',
-  params: noParams,
-  steps: () => [
+  params: maintenanceParams,
+  steps: (_machine, params, _provider, startedBy) => [
     defineStep({
       name: 'enter-maintenance',
       kind: 'phase',
-      config: { phase: 'MAINTENANCE' },
+      config: { phase: 'MAINTENANCE', maintenance: maintenanceOrder(params, startedBy) },
       timeoutSeconds: 60,
       maxRetries: 2,
       title: 'Entering maintenance',

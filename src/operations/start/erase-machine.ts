@@ -2,15 +2,23 @@
 import type { Overwrite } from '../../domain/install/erasure.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import { defineStep } from '../../steps/registry.ts';
-import { startOnHardware } from './start-on-hardware.ts';
-import type { MachineCall, StartDependencies } from './start-on-machine.ts';
+import { type HardwareOperation, hardwareRules, startOnHardware } from './start-on-hardware.ts';
+import type { MachineCall, StartDependencies, StartRules } from './start-on-machine.ts';
 
 export async function eraseMachine(
   dependencies: StartDependencies,
   call: MachineCall & { readonly overwrite: Overwrite },
 ): Promise<Operation> {
-  const config = { overwrite: call.overwrite };
-  return startOnHardware(dependencies, call, {
+  return startOnHardware(dependencies, call, erasure(call.overwrite));
+}
+
+export function eraseRules(call: Pick<MachineCall, 'scope'> & { readonly overwrite: Overwrite }): StartRules {
+  return hardwareRules(call, erasure(call.overwrite));
+}
+
+function erasure(overwrite: Overwrite): HardwareOperation {
+  const config = { overwrite };
+  return {
     type: 'ERASE',
     params: config,
     steps: [
@@ -24,5 +32,5 @@ export async function eraseMachine(
         maxRetries: 0,
       }),
     ],
-  });
+  };
 }

@@ -32,7 +32,7 @@ export async function migrateMachine(
   return startOnHardware(dependencies, call, {
     type: 'MIGRATE',
     params: paramsOf(replacement, image),
-    steps: migrationSteps(replacement, image),
+    steps: migrationSteps({ ...replacement, scope: call.scope?.text ?? '' }, image),
     refusal: await replacementFault(dependencies.database, call, replacement),
     asFound: (machine) => ({ ...machine, spec: specWith(machine.spec, replacement) }),
   });
@@ -60,11 +60,14 @@ function paramsOf(replacement: Replacement, image: string): Readonly<Record<stri
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
 }
 
-function migrationSteps(config: Replacement, image: string): StepDefinition[] {
+function migrationSteps(
+  { scope, ...config }: Replacement & { readonly scope: string },
+  image: string,
+): StepDefinition[] {
   const replaced = defineStep({
     name: 'replace-hardware',
     kind: 'replace-hardware',
-    config: { ...config },
+    config: { ...config, scope },
     timeoutSeconds: 60,
     maxRetries: 2,
   });

@@ -15,6 +15,8 @@ export interface Recipe {
     machine: Machine,
     params: Readonly<Record<string, string>>,
     provider: Provider,
+    /** As "role:name"; empty where nothing is started. */
+    startedBy: string,
   ) => readonly StepDefinition[];
 }
 

@@ -14,10 +14,11 @@ import {
   fingerprintOf,
   type MachineCall,
   type StartDependencies,
+  type StartRules,
   startOnMachine,
 } from './start-on-machine.ts';
 
-interface HardwareOperation {
+export interface HardwareOperation {
   readonly type: HardwareOperationType;
   readonly params: Readonly<Record<string, string>>;
   readonly steps: readonly StepDefinition[];
@@ -30,9 +31,16 @@ interface HardwareOperation {
 export function startOnHardware(
   dependencies: StartDependencies,
   call: MachineCall,
-  { type, params, steps, refusal, asFound }: HardwareOperation,
+  operation: HardwareOperation,
 ): Promise<Operation> {
-  return startOnMachine(dependencies, call, {
+  return startOnMachine(dependencies, call, hardwareRules(call, operation));
+}
+
+export function hardwareRules(
+  { scope }: Pick<MachineCall, 'scope'>,
+  { type, params, steps, refusal, asFound }: HardwareOperation,
+): StartRules {
+  return {
     fingerprint: fingerprintOf(type, params),
     decide: ({ machine, checkSteps }) => {
       checkFlags(machine);
@@ -40,12 +48,11 @@ export function startOnHardware(
       checkInstall(machine, type);
       if (refusal) throw refusal;
       const found = asFound?.(machine) ?? machine;
-      if (call.scope !== null && !call.scope.contains(found))
-        throw machineOutOfScope(machine.machineId, call.scope);
+      if (scope !== null && !scope.contains(found)) throw machineOutOfScope(machine.machineId, scope);
       checkSteps(steps, found);
       return { type, planId: '', completionPolicy: 'operation', params, steps };
     },
-  });
+  };
 }
 
 /** For an operator's action on one that stopped. An erasure that has retired its machine may still be finished. */

@@ -5,14 +5,18 @@
  */
 import type { Scope } from '../../domain/access/scope.ts';
 import { type Actor, actorLabel, isPerson } from '../../domain/actor.ts';
+import type { BudgetOverride } from '../../domain/budget/budget.ts';
+import type { Limit } from '../../domain/budget/limit.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { type ApprovalRule, approvalFor } from '../../domain/operation/approval.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { Plan } from '../../domain/operation/plan.ts';
 import type { StepDefinition } from '../../domain/operation/step.ts';
+import type { InstallFacts } from '../../providers/network-installs.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { checkStart } from '../../steps/start-checks.ts';
 import type { NewOperation, OperationStarter } from '../../store/operations/writer/operation-starter.ts';
+import type { RolloutStart } from '../../store/rollouts/rollout-start.ts';
 import { machineNotFound } from '../machines/machine-not-found.ts';
 import { providerOf } from './start-gates.ts';
 
@@ -31,6 +35,14 @@ export interface MachineCall {
   readonly requestId: string;
   readonly actor: Actor;
   readonly scope: Scope | null;
+  /** Why; goes into the history. */
+  readonly reason?: string;
+  /** Starts although a disruption budget is full; for admins. */
+  readonly overrideBudget?: BudgetOverride | null;
+  /** Limits that the start obeys beside the budgets. */
+  readonly limits?: readonly Limit[];
+  /** The rollout that it is part of. The gate of its wave is open, so no rule asks for an approval again. */
+  readonly rollout?: RolloutStart;
 }
 
 /** What `decide` works with. */
@@ -40,6 +52,8 @@ export interface StartContext {
   readonly plan: Plan | null;
   /** Throws where the machine's provider is not configured. */
   readonly provider: () => Provider;
+  /** As "role:name"; empty where nothing is started. */
+  readonly startedBy: string;
   /** Refuses steps that could only fail on this machine, or on the machine as the steps will find it. */
   readonly checkSteps: (steps: readonly StepDefinition[], asFound?: Machine) => void;
 }
@@ -55,9 +69,10 @@ export interface StartRules {
 
 export async function startOnMachine(
   { starter, providers, newOperationId, approvalRules, wake }: StartDependencies,
-  { machineId, requestId, actor, scope }: MachineCall,
+  call: MachineCall,
   rules: StartRules,
 ): Promise<Operation> {
+  const { machineId, requestId, actor, scope } = call;
   const started = await starter.start({
     machineId,
     requestId,
@@ -65,25 +80,54 @@ export async function startOnMachine(
     actor,
     scope,
     startedBy: actorLabel(actor),
+    reason: call.reason ?? '',
+    overrideBudget: call.overrideBudget ?? null,
+    limits: call.limits ?? [],
+    rollout: call.rollout ?? null,
     planId: rules.storedPlanId ?? null,
-    readsInstalls: ({ spec }) => providers.get(spec.provider)?.installsOverNetwork ?? false,
+    readsInstalls: (machine) => readsInstalls(machine, providers),
     decide: (machine, plan, facts) => {
       if (!machine) throw machineNotFound(machineId);
-      const provider = () => providerOf(machine, providers);
-      const decided = rules.decide({
-        machine,
-        plan,
-        provider,
-        checkSteps: (steps, asFound = machine) => checkStart(steps, asFound, provider(), facts),
-      });
+      const startedBy = actorLabel(actor);
+      const decided = decideOn(rules, { machine, plan, facts, providers, startedBy });
       // What the server starts by itself was decided by its configuration, or by an operator before.
-      const approvals = isPerson(actor) ? approvalRules : [];
+      const approvals = isPerson(actor) && !call.rollout ? approvalRules : [];
       const approval = approvalFor(approvals, { machine, ...decided }, new Date());
       return { ...decided, approval, operationId: newOperationId() };
     },
   });
   if (!started.replayed) wake();
   return started.operation;
+}
+
+/** What a decision is made from; all of it is read before. */
+export interface DecisionFacts {
+  readonly machine: Machine;
+  readonly plan: Plan | null;
+  readonly facts: InstallFacts;
+  readonly providers: ReadonlyMap<string, Provider>;
+  /** Absent where nothing is started. */
+  readonly startedBy?: string;
+}
+
+/** Decides without starting anything: a preview asks the same rules as the start itself. Throws the refusal. */
+export function decideOn(
+  rules: StartRules,
+  { machine, plan, facts, providers, startedBy = '' }: DecisionFacts,
+): Omit<NewOperation, 'operationId'> {
+  const provider = () => providerOf(machine, providers);
+  return rules.decide({
+    machine,
+    plan,
+    provider,
+    startedBy,
+    checkSteps: (steps, asFound = machine) => checkStart(steps, asFound, provider(), facts),
+  });
+}
+
+/** Whether a decision needs the install layer's facts about the machine. */
+export function readsInstalls({ spec }: Machine, providers: ReadonlyMap<string, Provider>): boolean {
+  return providers.get(spec.provider)?.installsOverNetwork ?? false;
 }
 
 /** The fingerprint of a verb with parameters, whatever their order. */

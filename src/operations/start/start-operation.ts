@@ -14,6 +14,7 @@ import {
   fingerprintOf,
   type MachineCall,
   type StartDependencies,
+  type StartRules,
   startOnMachine,
 } from './start-on-machine.ts';
 
@@ -30,17 +31,20 @@ export interface StartCall extends MachineCall {
 }
 
 export function startOperation(dependencies: StartDependencies, call: StartCall): Promise<Operation> {
-  const { type } = call;
+  return startOnMachine(dependencies, call, operationRules(call));
+}
+
+export function operationRules({ type, params: asked }: Pick<StartCall, 'type' | 'params'>): StartRules {
   const recipe: Recipe = RECIPES[type];
-  return startOnMachine(dependencies, call, {
-    fingerprint: fingerprintOf(type, call.params),
-    decide: ({ machine, provider, checkSteps }) => {
-      const params = recipe.params(call.params, provider());
-      const steps = recipe.steps(machine, params, provider());
+  return {
+    fingerprint: fingerprintOf(type, asked),
+    decide: ({ machine, provider, checkSteps, startedBy }) => {
+      const params = recipe.params(asked, provider());
+      const steps = recipe.steps(machine, params, provider(), startedBy);
       checkSteps(steps);
       checkFlags(machine);
       checkPhase(machine, type, PHASE_GATED_TYPES[type].phases);
       return { type, planId: '', completionPolicy: 'operation', params, steps };
     },
-  });
+  };
 }

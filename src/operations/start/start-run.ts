@@ -13,7 +13,12 @@ import { RUN_TYPES, type RunType } from '../../domain/v1/run-type.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { checkCapabilities, completeStep, defineStep } from '../../steps/registry.ts';
 import { builtInPlan, planNotFound } from '../plans/plans.ts';
-import { type MachineCall, type StartDependencies, startOnMachine } from './start-on-machine.ts';
+import {
+  type MachineCall,
+  type StartDependencies,
+  type StartRules,
+  startOnMachine,
+} from './start-on-machine.ts';
 
 export interface StartRunDependencies extends StartDependencies {
   readonly stepDefaults: StepDefaults;
@@ -26,21 +31,28 @@ export interface StartRunCall extends MachineCall {
 }
 
 export function startRun(dependencies: StartRunDependencies, call: StartRunCall): Promise<Operation> {
-  const planId = call.planId === '' ? DEFAULT_PLANS[call.type].planId : call.planId;
+  return startOnMachine(dependencies, call, runRules(dependencies.stepDefaults, call));
+}
+
+export function runRules(
+  stepDefaults: StepDefaults,
+  { type: runType, planId: asked }: Pick<StartRunCall, 'type' | 'planId'>,
+): StartRules {
+  const planId = asked === '' ? DEFAULT_PLANS[runType].planId : asked;
   const builtIn = builtInPlan(planId);
-  return startOnMachine(dependencies, call, {
-    fingerprint: ['run', call.type, call.planId],
+  return {
+    fingerprint: ['run', runType, asked],
     storedPlanId: builtIn ? null : planId,
     decide: ({ machine, plan: stored, provider, checkSteps }) => {
       const plan = builtIn ?? stored;
       if (!plan) throw planNotFound(planId);
-      checkRunFlags(machine, call.type);
-      const steps = stepsOf(plan, machine, provider(), dependencies.stepDefaults);
+      checkRunFlags(machine, runType);
+      const steps = stepsOf(plan, machine, provider(), stepDefaults);
       checkSteps(steps);
-      const type = RUN_TYPES[call.type].operationType;
+      const type = RUN_TYPES[runType].operationType;
       return { type, planId, completionPolicy: 'run', params: paramsOf(steps), steps };
     },
-  });
+  };
 }
 
 function stepsOf(plan: Plan, machine: Machine, provider: Provider, defaults: StepDefaults): StepDefinition[] {

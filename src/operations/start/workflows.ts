@@ -28,6 +28,7 @@ import {
   fingerprintOf,
   type MachineCall,
   type StartDependencies,
+  type StartRules,
   startOnMachine,
 } from './start-on-machine.ts';
 
@@ -35,7 +36,7 @@ export interface WorkflowDependencies extends StartDependencies {
   readonly database: Database;
 }
 
-interface Workflow {
+export interface Workflow {
   readonly type: WorkflowType;
   readonly completionPolicy: CompletionPolicyName;
   readonly params: Readonly<Record<string, string>>;
@@ -52,23 +53,35 @@ export async function onboardMachine(
   if (pool === '') throw missingField('pool');
   if (!(await poolExists(dependencies.database, pool, call.scope))) throw noPool(pool);
   await checkQuarantine(dependencies.database, call);
-  return start(dependencies, call, {
+  return start(dependencies, call, onboarding(pool));
+}
+
+export function onboarding(pool: string): Workflow {
+  return {
     type: 'ONBOARD',
     completionPolicy: 'onboarding',
     params: { pool },
     stages: ONBOARDING,
     config: { pool },
     kind: 'ONBOARD',
-  });
+  };
 }
 
 /** A machine that a person quarantined is under investigation: deploying it again would destroy the evidence. */
 async function checkQuarantine(database: Database, { machineId, scope }: MachineCall): Promise<void> {
   const [machine] = await findMachines(database, [machineId], scope);
-  if (machine?.service !== 'quarantined') return;
+  const fault = machine ? await quarantineFault(database, machine) : null;
+  if (fault) throw fault;
+}
+
+export async function quarantineFault(
+  database: Database,
+  { machineId, service }: Pick<Machine, 'machineId' | 'service'>,
+): Promise<Fault | null> {
+  if (service !== 'quarantined') return null;
   const mover = await lastServiceChange(database, machineId);
-  if (mover === null || !PEOPLE.includes(mover.actorKind)) return;
-  throw new Fault('QUARANTINED_BY_PERSON', {
+  if (mover === null || !PEOPLE.includes(mover.actorKind)) return null;
+  return new Fault('QUARANTINED_BY_PERSON', {
     message: `${mover.actorKind}:${mover.actorId} quarantined ${machineId} (${mover.comment}), and only a person lets it go: set it active, or drain it and onboard it from retired`,
     metadata: { machine_id: machineId, actor: `${mover.actorKind}:${mover.actorId}` },
     violations: [{ subject: `machines/${machineId}`, description: 'a person quarantined it' }],
@@ -81,44 +94,51 @@ export async function decommissionMachine(
   dependencies: WorkflowDependencies,
   call: MachineCall & { readonly mode: DecommissionMode },
 ): Promise<Operation> {
-  const { mode } = call;
-  return start(dependencies, call, {
+  return start(dependencies, call, decommission(call.mode));
+}
+
+export function decommission(mode: DecommissionMode): Workflow {
+  return {
     type: 'DECOMMISSION',
     completionPolicy: 'decommission',
     params: { mode },
     stages: DECOMMISSION_MODES[mode].stages,
     config: { erase: mode === 'reimage' || mode === 'full_decommission' },
     kind: mode,
-  });
+  };
 }
 
 export async function drainMachine(
   dependencies: WorkflowDependencies,
   call: MachineCall,
 ): Promise<Operation> {
-  return startOrJoin(dependencies, call, {
-    type: 'DRAIN',
-    completionPolicy: 'decommission',
-    params: {},
-    stages: DRAIN_STAGES,
-    config: {},
-    kind: 'DRAIN',
-  });
+  return startOrJoin(dependencies, call, DRAIN);
 }
+
+export const DRAIN: Workflow = {
+  type: 'DRAIN',
+  completionPolicy: 'decommission',
+  params: {},
+  stages: DRAIN_STAGES,
+  config: {},
+  kind: 'DRAIN',
+};
 
 export async function removeMachine(
   dependencies: WorkflowDependencies,
   call: MachineCall,
 ): Promise<Operation> {
-  return startOrJoin(dependencies, call, {
-    type: 'REMOVE',
-    completionPolicy: 'removal',
-    params: {},
-    stages: REMOVE_STAGES,
-    config: {},
-    kind: 'REMOVE',
-  });
+  return startOrJoin(dependencies, call, REMOVAL);
 }
+
+export const REMOVAL: Workflow = {
+  type: 'REMOVE',
+  completionPolicy: 'removal',
+  params: {},
+  stages: REMOVE_STAGES,
+  config: {},
+  kind: 'REMOVE',
+};
 
 /** A drain or removal of a machine that an operation already drains or removes returns that operation. */
 async function startOrJoin(
@@ -148,13 +168,16 @@ function start(
   call: MachineCall,
   workflow: Workflow,
 ): Promise<Operation> {
+  return startOnMachine(dependencies, call, workflowRules(call, workflow));
+}
+
+export function workflowRules({ scope }: Pick<MachineCall, 'scope'>, workflow: Workflow): StartRules {
   const { type, completionPolicy, params } = workflow;
-  return startOnMachine(dependencies, call, {
+  return {
     fingerprint: fingerprintOf(type, params),
     decide: ({ machine, checkSteps }) => {
       const steps = stepsOf(workflow);
       if (type === 'ONBOARD') checkFlags(machine);
-      const { scope } = call;
       if (scope !== null && !scope.contains({ ...machine, pool: params.pool ?? machine.pool }))
         throw machineOutOfScope(machine.machineId, scope);
       checkSteps(steps);
@@ -163,7 +186,7 @@ function start(
       if (!change) throw wrongService(machine, workflow);
       return { type, planId: '', completionPolicy, params, steps, change };
     },
-  });
+  };
 }
 
 function stepsOf({ stages, config }: Workflow): StepDefinition[] {

@@ -9,7 +9,7 @@
 import { AddressNetworks } from '../../connections/address-networks.ts';
 import { AddressNotAllowed, type AddressRule, allowedAddress } from '../../connections/address-rules.ts';
 import { CredentialProblem } from '../../connections/credential-reference.ts';
-import type { CredentialSource } from '../../connections/credential-source.ts';
+import type { SourceOfMachine } from '../../connections/credential-source.ts';
 import { bmcEndpointOf, type Endpoint, endpointText, hasIpmi } from '../../connections/endpoint.ts';
 import { KeyedMutex } from '../../connections/keyed-mutex.ts';
 import { LoginBreaker } from '../../connections/login-breaker.ts';
@@ -57,15 +57,14 @@ const PRIVILEGES = { administrator: 'ADMINISTRATOR', operator: 'OPERATOR' } as c
 export interface BmcsDependencies {
   readonly monotonicNow: () => number;
   readonly rule: AddressRule;
-  /** Null: one login for all of them, in the configuration. */
-  readonly credentials: CredentialSource | null;
+  readonly credentials: SourceOfMachine;
 }
 
 export class Bmcs {
   readonly #configuration: BmcConfiguration;
   readonly #allowed: AddressNetworks | null;
   readonly #rule: AddressRule;
-  readonly #credentials: CredentialSource | null;
+  readonly #credentials: SourceOfMachine;
   readonly #breaker: LoginBreaker;
   readonly #patience: Patience;
   readonly #mutex = new KeyedMutex();
@@ -135,7 +134,7 @@ export class Bmcs {
     const { host } = bmcEndpointOf(machine);
     this.#rule.check(host);
     this.#checkAllowed(host, host);
-    if (!this.#credentials) read(this.#configuration);
+    if (!this.#credentials(machine)) read(this.#configuration);
   }
 
   /** By address, so that a BMC with two names has one lock, and the address that was checked is the one that is called. */
@@ -188,8 +187,9 @@ export class Bmcs {
   }
 
   async #login(machine: Machine, signal: AbortSignal): Promise<BmcLogin> {
-    if (!this.#credentials) return read(this.#configuration);
-    const { name, user, password } = await this.#credentials.read(machine, signal);
+    const source = this.#credentials(machine);
+    if (!source) return read(this.#configuration);
+    const { name, user, password } = await source.read(machine, signal);
     return readable(() => bmcLogin(user ?? this.#configuration.user, password ?? '', name));
   }
 

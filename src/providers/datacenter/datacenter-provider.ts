@@ -6,7 +6,7 @@ import type { HostFiles } from '../../clusters/joining-host.ts';
 import { createNodeControl, probeCluster } from '../../clusters/node-control.ts';
 import { checkNodeNameLabel, NODE_NAME_LABEL } from '../../clusters/node-name.ts';
 import type { AddressRules } from '../../connections/address-rules.ts';
-import { type CredentialSources, sourceNamed } from '../../connections/credential-source.ts';
+import { type CredentialSources, sourceOfMachine } from '../../connections/credential-source.ts';
 import { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Capabilities, Provider } from '../provider.ts';
@@ -37,14 +37,14 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
   const hosts = new SshHosts(configuration.ssh, {
     monotonicNow,
     addresses,
-    credentials: sourceNamed(credentials, configuration.ssh.credentials),
+    credentials: sourceOfMachine(credentials, 'ssh_credentials_ref', configuration.ssh.credentials),
   });
   const { bmc } = configuration;
   const bmcs = bmc
     ? new Bmcs(bmc, {
         monotonicNow,
         rule: addresses.machines,
-        credentials: sourceNamed(credentials, bmc.credentials),
+        credentials: sourceOfMachine(credentials, 'bmc_credentials_ref', bmc.credentials),
       })
     : null;
   const ipmi = bmc && bmcs ? overIpmi(options, bmcs, bmc, hosts) : null;

@@ -6,7 +6,7 @@ import type { HostFiles } from '../../clusters/joining-host.ts';
 import { createNodeControl, probeCluster } from '../../clusters/node-control.ts';
 import { checkNodeNameLabel, NODE_NAME_LABEL } from '../../clusters/node-name.ts';
 import type { AddressRules } from '../../connections/address-rules.ts';
-import { type CredentialSources, sourceNamed } from '../../connections/credential-source.ts';
+import { type CredentialSources, sourceOfMachine } from '../../connections/credential-source.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { DeployedHostKeys } from '../../hosts/host-key.ts';
 import { SshHosts } from '../../hosts/ssh-hosts.ts';
@@ -48,7 +48,8 @@ export function createMaasProvider(options: MaasProviderOptions): Provider {
     ? new SshHosts(ssh, {
         monotonicNow,
         addresses,
-        credentials: null,
+        // The key is put on a machine when it is deployed, and is one for all of them.
+        credentials: () => null,
         directory: createMaasHosts(maas, hostKeys),
       })
     : null;
@@ -89,7 +90,7 @@ export function createMaasControl(options: Omit<MaasProviderOptions, 'clusters' 
   const api = new MaasApi({ ...options, rule: addresses.servers });
   const site = createMaasSite(name, configuration, {
     rule: addresses.machines,
-    credentials: sourceNamed(credentials, source),
+    credentials: sourceOfMachine(credentials, 'bmc_credentials_ref', source),
   });
   return new MaasMachines({ name, api, site, now, username: configuration.username });
 }

@@ -3,6 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ANY_ADDRESS } from '../../../test/parts/any-address.ts';
+import {
+  createCredentialSources,
+  credentialsConfiguration,
+  type SourceOfMachine,
+  sourceOfMachine,
+} from '../../connections/credential-source.ts';
 import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { maasConfiguration } from './maas-configuration.ts';
@@ -17,13 +23,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-function siteWith(fields: Readonly<Record<string, unknown>>) {
+function siteWith(fields: Readonly<Record<string, unknown>>, credentials: SourceOfMachine = () => null) {
   writeFileSync(file('password'), 'first\n');
   const url = 'https://maas.example.com/MAAS';
   const given = { kind: 'maas', url, api_key_file: file('key'), ...fields };
   return createMaasSite('site-a', maasConfiguration.parse(given), {
     rule: ANY_ADDRESS.machines,
-    credentials: null,
+    credentials,
   });
 }
 
@@ -56,6 +62,37 @@ test('the password is read when it is wanted, so a new one counts at once', asyn
   expect(await passwordOf()).toBe('second');
   rmSync(file('password'));
   expect(await failureOf(passwordOf)).toMatchObject({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE' });
+});
+
+test('a login for each machine comes from its source, and so does that of a machine that names its own', async () => {
+  const sources = createCredentialSources(
+    credentialsConfiguration.parse({
+      bmcs: { kind: 'directory', path: dir, file: '{machine_id}.json' },
+      odd: { kind: 'file', path: file('odd.json'), per_machine: true },
+    }),
+    { rule: ANY_ADDRESS.servers, monotonicNow: () => 0 },
+  );
+  const site = siteWith(
+    { power: { type: 'ipmi', user: 'admin', credentials: 'bmcs' } },
+    sourceOfMachine(sources, 'bmc_credentials_ref', 'bmcs'),
+  );
+  const loginOf = async (machine = machineAt('10.0.0.7')) =>
+    (await site.resolvePower(machine, signal)).powerParameters;
+  const own = file(`${sampleMachine().machineId}.json`);
+  expect(await failureOf(loginOf)).toMatchObject({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE' });
+  writeFileSync(own, '{"password": "of this one"}');
+  expect(await loginOf()).toMatchObject({ power_user: 'admin', power_pass: 'of this one' });
+  writeFileSync(own, '{"username": "root", "password": "rotated"}');
+  expect(await loginOf()).toMatchObject({ power_user: 'root', power_pass: 'rotated' });
+  writeFileSync(own, '{"username": "root"}');
+  expect((await failureOf(loginOf)).message).toContain('has no password');
+  writeFileSync(file('odd.json'), 'odd one out');
+  const machine = machineAt('10.0.0.7');
+  const odd = { ...machine, spec: { ...machine.spec, bmc_credentials_ref: 'odd' } };
+  site.checkPower(odd);
+  expect(await loginOf(odd)).toMatchObject({ power_user: 'admin', power_pass: 'odd one out' });
+  const wrong = { ...machine, spec: { ...machine.spec, bmc_credentials_ref: 'bmcs' } };
+  expect((await failureOf(() => site.checkPower(wrong))).code).toBe('CREDENTIAL_UNREADABLE');
 });
 
 test('IPMI takes the address of the machine’s BMC, at its own port', async () => {

@@ -2,7 +2,7 @@
 
 import type { AddressRule } from '../../connections/address-rules.ts';
 import { CredentialProblem, readReferredFile } from '../../connections/credential-reference.ts';
-import type { CredentialSource } from '../../connections/credential-source.ts';
+import type { SourceOfMachine } from '../../connections/credential-source.ts';
 import { parseEndpoint } from '../../connections/endpoint.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
@@ -20,8 +20,7 @@ const IPMI_PORT = 623;
 
 export interface MaasSiteDependencies {
   readonly rule: AddressRule;
-  /** Null: one login for all BMCs, in the configuration. */
-  readonly credentials: CredentialSource | null;
+  readonly credentials: SourceOfMachine;
 }
 
 export function createMaasSite(
@@ -60,7 +59,7 @@ export function createMaasSite(
       const given = requiredPower();
       if (given.type === 'manual') return;
       powerAddress(given, machine, rule);
-      if (given.credentials === undefined) readable(() => readPowerPassword(given));
+      if (!credentials(machine)) readable(() => readPowerPassword(given));
     },
     async resolvePower(machine, signal) {
       const given = requiredPower();
@@ -87,10 +86,11 @@ function powerAddress(power: SwitchedPower, machine: Machine, rule: AddressRule)
 async function powerLogin(
   power: SwitchedPower,
   machine: Machine,
-  { credentials, signal }: { readonly credentials: CredentialSource | null; readonly signal: AbortSignal },
+  { credentials, signal }: { readonly credentials: SourceOfMachine; readonly signal: AbortSignal },
 ): Promise<PowerLogin> {
-  if (!credentials) return { power_user: power.user, power_pass: readable(() => readPowerPassword(power)) };
-  const { name, user, password } = await credentials.read(machine, signal);
+  const source = credentials(machine);
+  if (!source) return { power_user: power.user, power_pass: readable(() => readPowerPassword(power)) };
+  const { name, user, password } = await source.read(machine, signal);
   if (password) return { power_user: user ?? power.user, power_pass: password };
   const message = `${name} has no password`;
   throw new StepFailure({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE', message });

@@ -1,7 +1,9 @@
 /** The file with the key that signs the audit chain: created at the first start, readable for its owner only. */
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type AuditKey, auditKeyOf, NotAKey, newKeyPem, publicPem } from '../../audit/audit-key.ts';
+import { Fault } from '../../domain/error/fault.ts';
+import type { KeyKeeper } from '../../store/audit/signing-key.ts';
 import type { ReplicaOptions } from '../replica/replica-options.ts';
 import { SettingError } from '../settings/settings.ts';
 
@@ -12,8 +14,45 @@ export function auditKeyFile({
   return configuration.audit.key_file ?? join(settings.dataDir, 'audit.key');
 }
 
+/** The key of a replica, in its file. A key that is to replace it is in a second file until the chain has it. */
+export function openAuditKeys(file: string): KeyKeeper {
+  const staged = `${file}.next`;
+  let key = openAuditKey(file);
+  return {
+    current: () => key,
+    reload(keyId) {
+      if (stagedKey(staged)?.keyId === keyId) renameSync(staged, file);
+      key = openAuditKey(file);
+      return key;
+    },
+    stage() {
+      try {
+        rmSync(staged, { force: true });
+        writeFileSync(staged, newKeyPem(), { mode: 0o600, flush: true });
+        return auditKeyOf(readFileSync(staged, 'utf8'));
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        throw new Fault('AUDIT_KEY_NOT_WRITABLE', {
+          message: 'the file of the audit key can not be replaced by the server',
+          context: { file, code },
+        });
+      }
+    },
+    adopt(next) {
+      key = next;
+      renameSync(staged, file);
+      openAuditKey(file);
+    },
+  };
+}
+
+function stagedKey(file: string): AuditKey | null {
+  const pem = readPem(file);
+  return pem === null ? null : auditKeyOf(pem);
+}
+
 /** Replicas on other hosts need a copy of the file: the chain has one key at a time. */
-export function openAuditKey(file: string): AuditKey {
+function openAuditKey(file: string): AuditKey {
   mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
   const pem = readPem(file) ?? createPem(file);
   try {

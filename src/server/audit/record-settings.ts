@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { AuditKey } from '../../audit/audit-key.ts';
 import { packageVersion } from '../../package-root.ts';
-import type { Database } from '../../store/database/database.ts';
+import type { Database, Session } from '../../store/database/database.ts';
 import { lastEventOf } from '../../store/events/event-log.ts';
 import { recordChange } from '../../store/events/record-change.ts';
 import type { ReplicaOptions } from '../replica/replica-options.ts';
@@ -11,28 +11,52 @@ import { type SettingsView, settingsView } from './settings-view.ts';
 const ACTOR = { kind: 'system', id: 'server' } as const;
 const SUBJECT = 'server';
 
+type SettingsOptions = Pick<ReplicaOptions, 'settings' | 'configuration'>;
+
 export async function recordSettings(
   database: Database,
-  { settings, configuration }: Pick<ReplicaOptions, 'settings' | 'configuration'>,
+  options: SettingsOptions,
   key: AuditKey,
 ): Promise<void> {
-  const view = settingsView({ ...settings, ...configuration }, (text) => fingerprintOf(key, text));
   await database.transaction(async (session) => {
     const before = await lastEventOf(session, 'settings', SUBJECT);
-    await recordChange(session, {
-      kind: 'settings',
-      subject: SUBJECT,
+    const view = viewOf(options, key);
+    await record(session, {
       to: 'loaded',
-      actor: ACTOR,
+      key,
+      view,
       // The first start has nothing to compare with.
-      before: before === null ? view : (JSON.parse(before.metadata) as { values?: SettingsView }).values,
-      after: view,
-      metadata: {
-        version: packageVersion(),
-        fingerprint: fingerprintOf(key, JSON.stringify(view)),
-        values: view,
-      },
+      before:
+        before === null ? view : ((JSON.parse(before.metadata) as { values?: SettingsView }).values ?? view),
     });
+  });
+}
+
+/** With a new audit key, fingerprints are others: the next start compares with these. */
+export async function recordFingerprints(
+  session: Session,
+  options: SettingsOptions,
+  key: AuditKey,
+): Promise<void> {
+  const view = viewOf(options, key);
+  await record(session, { to: 'fingerprinted', key, view, before: view });
+}
+
+function viewOf({ settings, configuration }: SettingsOptions, key: AuditKey): SettingsView {
+  return settingsView({ ...settings, ...configuration }, (text) => fingerprintOf(key, text));
+}
+
+async function record(
+  session: Session,
+  { to, key, view, before }: { to: string; key: AuditKey; view: SettingsView; before: SettingsView },
+): Promise<void> {
+  await recordChange(session, {
+    ...{ kind: 'settings', subject: SUBJECT, to, actor: ACTOR, before, after: view },
+    metadata: {
+      version: packageVersion(),
+      fingerprint: fingerprintOf(key, JSON.stringify(view)),
+      values: view,
+    },
   });
 }
 

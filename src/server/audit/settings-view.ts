@@ -5,7 +5,7 @@
 const MAX_VALUES = 500;
 const MAX_TEXT = 120;
 const SECRET =
-  /secret|password|passphrase|token(?!_(file|env|seconds))|user_?data|network_?config|private|credential/i;
+  /secret|password|passphrase|token(?!s\.|_(?:file|env|seconds))|user_?data|network_?config|private|credential/i;
 
 export type SettingsView = Readonly<Record<string, string>>;
 

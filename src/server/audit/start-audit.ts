@@ -4,18 +4,22 @@ import type { AuditKey } from '../../audit/audit-key.ts';
 import type { Checkpoint } from '../../audit/chain.ts';
 import { readAuditPrivileges } from '../../store/audit/audit-privileges.ts';
 import { AuditSealer } from '../../store/audit/audit-sealer.ts';
+import type { KeyRotation } from '../../store/audit/signing-key.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { LoopHealth } from '../replica/loop-health.ts';
 import type { ReplicaOptions } from '../replica/replica-options.ts';
 import type { RunningParts } from '../replica/running-parts.ts';
 import { openHeadFile } from './audit-head-file.ts';
-import { auditKeyFile, openAuditKey } from './audit-key-file.ts';
+import { auditKeyFile, openAuditKeys } from './audit-key-file.ts';
+import { recordFingerprints } from './record-settings.ts';
 
 export interface Audit {
   readonly sealer: AuditSealer;
   /** The last one, and those that the chain has lost. */
   readonly heads: () => readonly Checkpoint[];
-  readonly key: () => AuditKey;
+  /** The key of the last block, where this replica has it. */
+  readonly key: (lastKeyId: string | null) => AuditKey;
+  readonly rotateKey: (rotation: KeyRotation) => Promise<AuditKey>;
 }
 
 export interface AuditDependencies {
@@ -29,13 +33,13 @@ export async function startAudit(
   { database, loops, running }: AuditDependencies,
 ): Promise<Audit> {
   const file = auditKeyFile({ settings, configuration });
-  const key = openAuditKey(file);
+  const keys = openAuditKeys(file);
   const head = openHeadFile(join(settings.dataDir, 'audit-head.json'), (problem) =>
     log.error({ problem }, 'the file with the head of the audit chain is not readable; it is written again'),
   );
   const sealer = new AuditSealer({
     database,
-    key: () => key,
+    keys,
     head,
     watch: loops.withoutReadiness,
     now: () => new Date(),
@@ -50,11 +54,16 @@ export async function startAudit(
         { key_id: keyId, previous_key_id: previousKeyId },
         'the audit chain goes on with the key of this replica, because no replica with the key before it seals; replicas need the same audit.key_file',
       ),
+    onKeyRetired: (keyId, successorId) =>
+      log.error(
+        { key_id: keyId, successor_key_id: successorId },
+        'this replica has an audit key that was rotated, and seals nothing; copy the new file to it',
+      ),
   });
   running.start(sealer);
   const { role, changeable } = await readAuditPrivileges(database);
   const isAppendOnly = changeable.length === 0;
-  const facts = { key_id: key.keyId, key_file: file, role, append_only: isAppendOnly, changeable };
+  const facts = { key_id: keys.current().keyId, key_file: file, role, append_only: isAppendOnly, changeable };
   if (isAppendOnly) log.debug(facts, 'events are sealed; the database role can only append to them');
   else
     log.info(
@@ -63,7 +72,20 @@ export async function startAudit(
     );
   return {
     sealer,
-    key: () => key,
+    key: (lastKeyId) => {
+      const key = keys.current();
+      return lastKeyId === null || lastKeyId === key.keyId ? key : keys.reload(lastKeyId);
+    },
+    rotateKey: async (rotation) => {
+      const key = await sealer.rotateKey(rotation, (session, next) =>
+        recordFingerprints(session, { settings, configuration }, next),
+      );
+      log.warn(
+        { key_id: key.keyId, key_file: file },
+        'the audit key was rotated; other hosts need a copy of it',
+      );
+      return key;
+    },
     heads: () => {
       const last = head.read();
       return [...head.readLost(), ...(last === null ? [] : [last])];

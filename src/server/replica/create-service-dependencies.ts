@@ -4,11 +4,13 @@ import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import type { Dispatcher } from '../../engine/dispatcher.ts';
 import { packageVersion } from '../../package-root.ts';
 import type { Provider } from '../../providers/provider.ts';
+import { BudgetBook } from '../../store/budgets/budget-book.ts';
 import { MachineRegistrar } from '../../store/machines/machines.ts';
 import { OperationStarter } from '../../store/operations/writer/operation-starter.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
 import type { Audit } from '../audit/start-audit.ts';
 import { approvalRules } from '../settings/approval-configuration.ts';
+import { configuredBudgets } from '../settings/budget-configuration.ts';
 import type { Store } from './open-store.ts';
 import type { ReplicaOptions } from './replica-options.ts';
 
@@ -26,11 +28,13 @@ export function createServiceDependencies(
   { store, providers, dispatcher, tokensChanged, audit }: ServiceParts,
 ): ServerDependencies {
   const { database } = store;
+  const budgets = new BudgetBook(configuredBudgets(configuration.budgets));
   return {
     ...store,
     providers,
     registrar: new MachineRegistrar(database),
-    starter: new OperationStarter(database),
+    starter: new OperationStarter(database, budgets),
+    budgets,
     stepDefaults: {
       timeoutSeconds: configuration.step_defaults.timeout_seconds,
       maxRetries: configuration.step_defaults.max_retries,
@@ -39,10 +43,11 @@ export function createServiceDependencies(
     defaultProvider: configuration.default_provider,
     newOperationId: () => sortableId('op', Date.now(), randomBytes(10)),
     newMachineId: () => sortableId('m', Date.now(), randomBytes(10)),
+    newRolloutId: () => sortableId('ro', Date.now(), randomBytes(10)),
     wake: () => dispatcher.wake(),
     notifyCancel: (operationId) => dispatcher.cancelRequested(operationId),
     tokensChanged,
-    audit: { key: audit.key, heads: audit.heads },
+    audit: { key: audit.key, rotateKey: audit.rotateKey, heads: audit.heads },
     tokenLifetimeMs: configuration.tokens.default_lifetime_seconds * 1000,
     now: () => new Date(),
     roles: configuration.roles,

@@ -1,6 +1,7 @@
 /** Notices of what any replica commits wake the parts of this one that wait for it. */
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import type { Dispatcher } from '../../engine/dispatcher.ts';
+import type { RolloutRunner } from '../../reconcilers/rollout-runner/rollout-runner.ts';
 import type { AuditSealer } from '../../store/audit/audit-sealer.ts';
 import type { Notice } from '../../store/database/notifications.ts';
 import { Notifications } from '../../store/database/notifications.ts';
@@ -12,10 +13,11 @@ export interface NoticeReceivers {
   readonly sealer: Pick<AuditSealer, 'notify'>;
   readonly dispatcher: Dispatcher<MachineChange>;
   readonly tokensChanged: () => void;
+  readonly rollouts: Pick<RolloutRunner, 'rolloutsChanged' | 'eventsCommitted'>;
 }
 
 /** Any of these may have been missed while there was no connection. */
-const ANYTHING = ['events', 'due', 'logs', 'tokens'] as const satisfies readonly Notice[];
+const ANYTHING = ['events', 'due', 'logs', 'tokens', 'rollouts'] as const satisfies readonly Notice[];
 
 export function createNotifications(receivers: NoticeReceivers, watch: LoopWatch): Notifications {
   return new Notifications(receivers.store.database, {
@@ -27,12 +29,17 @@ export function createNotifications(receivers: NoticeReceivers, watch: LoopWatch
   });
 }
 
-function receive(notice: Notice, { store, sealer, dispatcher, tokensChanged }: NoticeReceivers): void {
+function receive(notice: Notice, receivers: NoticeReceivers): void {
+  const { store, sealer, dispatcher, tokensChanged, rollouts } = receivers;
   switch (notice) {
     case 'events':
       store.feed.notify();
       sealer.notify();
       store.logs.notify();
+      rollouts.eventsCommitted();
+      return;
+    case 'rollouts':
+      rollouts.rolloutsChanged();
       return;
     case 'due':
       dispatcher.wake();

@@ -1,5 +1,7 @@
 /** Who is let in: the ways in, the limits of callers, and the check of open streams when credentials change. */
+import { readCredentialState } from '../../store/credential-changes.ts';
 import type { Database } from '../../store/database/database.ts';
+import { readDeploymentSuffix } from '../../store/deployment.ts';
 import { TokenUses } from '../../store/token-uses.ts';
 import { Authenticator } from '../../surfaces/access/authenticator.ts';
 import { CertificateWayIn } from '../../surfaces/access/certificate-way-in.ts';
@@ -8,8 +10,10 @@ import { MachineCertificates } from '../../surfaces/access/machine-certificates.
 import type { Issuers } from '../../surfaces/access/oidc/issuers.ts';
 import { OidcWayIn } from '../../surfaces/access/oidc/oidc-way-in.ts';
 import { OpenStreams } from '../../surfaces/access/open-streams.ts';
-import { SessionWayIn } from '../../surfaces/access/session-way-in.ts';
+import type { CookieSettings } from '../../surfaces/access/session-cookie.ts';
+import { type SessionLimits, SessionWayIn } from '../../surfaces/access/session-way-in.ts';
 import { TokenWayIn } from '../../surfaces/access/token-way-in.ts';
+import { TrustedProxies } from '../../surfaces/access/trusted-proxies.ts';
 import { RequestLimits } from '../../surfaces/limits/request-limits.ts';
 import { MachineTokens } from '../../surfaces/machine-tokens.ts';
 import { createIssuers } from './create-issuers.ts';
@@ -27,8 +31,10 @@ export interface AccessParts {
 export interface Access {
   readonly authenticator: Authenticator;
   readonly issuers: Issuers;
+  readonly sessions: SessionLimits & CookieSettings;
   readonly limits: RequestLimits;
   readonly streams: OpenStreams;
+  readonly proxies: TrustedProxies;
   readonly machineTokens: MachineTokens;
   readonly machineCertificates: MachineCertificates;
 }
@@ -39,11 +45,12 @@ export interface StartedAccess {
   readonly credentialsChanged: () => void;
 }
 
-export function startAccess(
+export async function startAccess(
   options: ReplicaOptions,
   { database, loops, running }: AccessParts,
-): StartedAccess {
+): Promise<StartedAccess> {
   const { configuration } = options;
+  const sessions = { ...configuration.sessions, cookieSuffix: await readDeploymentSuffix(database) };
   const { roles } = configuration;
   const issuers = createIssuers(options);
   const certificates = certificateMappings(configuration.certificates);
@@ -53,7 +60,7 @@ export function startAccess(
   const waysIn = [
     new OidcWayIn(issuers, Date.now),
     new TokenWayIn(database, roles, Date.now),
-    new SessionWayIn(database, { ...configuration, issuers }, Date.now),
+    new SessionWayIn(database, { roles, sessions, issuers }, Date.now),
     new CertificateWayIn(certificates, { roles, publicUrl: configuration.sessions.publicUrl }, Date.now),
   ];
   const authenticator = new Authenticator(waysIn, {
@@ -64,13 +71,28 @@ export function startAccess(
   });
   const machineTokens = new MachineTokens(database, Date.now);
   const machineCertificates = new MachineCertificates(database, certificates, Date.now);
-  const streams = new OpenStreams({ now: Date.now, watch: loops.withoutReadiness });
+  const credentialsChanged = () => {
+    for (const cache of [authenticator, machineTokens, machineCertificates]) cache.forget();
+    streams.checkAll();
+  };
+  const streams = new OpenStreams({
+    now: Date.now,
+    watch: loops.withoutReadiness,
+    readState: () => readCredentialState(database),
+    onMissedChange: credentialsChanged,
+  });
   running.start(streams);
   return {
-    access: { authenticator, issuers, limits, streams, machineTokens, machineCertificates },
-    credentialsChanged: () => {
-      for (const cache of [authenticator, machineTokens, machineCertificates]) cache.forget();
-      streams.checkAll();
+    access: {
+      authenticator,
+      issuers,
+      sessions,
+      limits,
+      streams,
+      proxies: new TrustedProxies(configuration.trusted_proxies),
+      machineTokens,
+      machineCertificates,
     },
+    credentialsChanged,
   };
 }

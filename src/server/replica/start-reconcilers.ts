@@ -3,9 +3,11 @@ import type { Logger } from 'pino';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { ApprovalExpiry } from '../../reconcilers/approval-expiry.ts';
 import { InstallWatch } from '../../reconcilers/install-watch.ts';
+import { MaintenanceExpiry } from '../../reconcilers/maintenance-expiry.ts';
 import { MetricSampler } from '../../reconcilers/metric-sampler.ts';
 import { PresenceWatch, type PresenceWatchOptions } from '../../reconcilers/presence-watch.ts';
 import { ServiceReconciler } from '../../reconcilers/service-reconciler.ts';
+import { SessionExpiry } from '../../reconcilers/session-expiry.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
 import type { LoopHealth } from './loop-health.ts';
 import type { Store } from './open-store.ts';
@@ -50,7 +52,15 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
         ),
     }),
   );
+  running.start(new MaintenanceExpiry({ database: store.database, starts: services, watch: loops }));
   running.start(new ApprovalExpiry({ database: store.database, watch: loops }));
+  running.start(
+    new SessionExpiry({
+      database: store.database,
+      idleSeconds: configuration.sessions.idleSeconds,
+      watch: loops.withoutReadiness,
+    }),
+  );
   running.start(
     new InstallWatch({
       dependencies: nodes,

@@ -15,6 +15,7 @@ import { addressRules } from './address-rules.ts';
 import { createDispatcher } from './create-dispatcher.ts';
 import { createNodeDependencies } from './create-node-dependencies.ts';
 import { createProviders } from './create-providers.ts';
+import { createRolloutRunner } from './create-rollout-runner.ts';
 import { createServiceDependencies } from './create-service-dependencies.ts';
 import { openStore } from './open-store.ts';
 import { createNotifications } from './receive-notices.ts';
@@ -39,7 +40,8 @@ export async function startReplica(
   const providers = new Map<string, Provider>();
   const providerNames = () => providers.keys();
   const store = await openStore(options, { database, loops, running, providerNames });
-  const { access, credentialsChanged: tokensChanged } = startAccess(options, { database, loops, running });
+  const started = await startAccess(options, { database, loops, running });
+  const { access, credentialsChanged: tokensChanged } = started;
 
   // The dispatcher runs steps, which use the control plane and the providers; those in turn start operations and wake it.
   const dispatcher = createDispatcher(
@@ -63,7 +65,11 @@ export async function startReplica(
   });
   const controlPlane: ControlPlane = { nodeServices, hardware: createHardwareMoves(nodes) };
 
-  const notifications = createNotifications({ store, sealer, dispatcher, tokensChanged }, loops);
+  const rollouts = createRolloutRunner(services, {
+    leaseMs: options.settings.leaseMs,
+    watch: loops,
+  });
+  const notifications = createNotifications({ store, sealer, dispatcher, tokensChanged, rollouts }, loops);
   await notifications.start();
   running.stopWith(() => notifications.stop());
   if (configuration.looks.enabled)
@@ -71,6 +77,7 @@ export async function startReplica(
   running.start(store.clock);
   dispatcher.start();
   running.stopWith(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
+  running.start(rollouts);
   const presence = startReconcilers(options, { store, services, nodes, loops, running });
   const surfaces = { services, nodes, ...access, presence, loops, running };
   return startSurfaces(options, surfaces, (port) => {

@@ -13,7 +13,6 @@ import { CodeFlow } from '../../surfaces/access/oidc/code-flow.ts';
 import { consoleFiles } from '../../surfaces/console-files.ts';
 import { type HttpOptions, slowLimits, startHttpServer } from '../../surfaces/http-server.ts';
 import type { SessionLimits } from '../../surfaces/limits/session-guard.ts';
-import { STALLED_MS } from '../../surfaces/limits/stalled-sockets.ts';
 import { type AgentRouteDependencies, agentRoutes } from '../../surfaces/rest/agent-routes.ts';
 import { type IssuerRouteDependencies, issuerRoutes } from '../../surfaces/rest/issuer-routes.ts';
 import { netbootRoutes } from '../../surfaces/rest/netboot-routes.ts';
@@ -24,6 +23,7 @@ import { reportRoutes } from '../../surfaces/rest/report-routes.ts';
 import { type SignInDependencies, signInRoutes } from '../../surfaces/rest/sign-in-routes.ts';
 import { adminService } from '../../surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from '../../surfaces/rpc/fleet/fleet-service.ts';
+import { rolloutService } from '../../surfaces/rpc/fleet/rollout-service.ts';
 import { startGrpcServer } from '../../surfaces/rpc/grpc-server.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
 import type { CallDependencies, Service } from '../../surfaces/rpc/service.ts';
@@ -63,8 +63,10 @@ export async function startSurfaces(
     services: { feed, logs },
   } = given;
   const services = rpcServices(given.services);
-  const idleMs = options.configuration.limits.idle_connection_seconds * 1000;
-  const sessions = sessionLimits(options, idleMs);
+  const { idle_connection_seconds, unread_answer_seconds } = options.configuration.limits;
+  const idleMs = idle_connection_seconds * 1000;
+  const stalledMs = unread_answer_seconds * 1000;
+  const sessions = sessionLimits(options, { firstStreamMs: idleMs, stalledMs });
   const around = callDependencies(options, given);
   const routes = restRoutes(options, given, around);
   const http = await startHttpServer({
@@ -97,10 +99,12 @@ export async function startSurfaces(
   return { httpPort: http.port, grpcPort: grpc.port };
 }
 
-function sessionLimits({ log }: ReplicaOptions, firstStreamMs: number): SessionLimits {
+function sessionLimits(
+  { log }: ReplicaOptions,
+  times: Pick<SessionLimits, 'firstStreamMs' | 'stalledMs'>,
+): SessionLimits {
   return {
-    firstStreamMs,
-    stalledMs: STALLED_MS,
+    ...times,
     now: () => performance.now(),
     onClosed: (why, address) => log.warn({ why, address }, 'a connection was closed'),
   };
@@ -115,13 +119,14 @@ function rpcServices(dependencies: ServerDependencies): Service[] {
     operationService(dependencies),
     adminService(dependencies),
     fleetService(dependencies, () => services),
+    rolloutService(dependencies),
   ];
   return services;
 }
 
 function callDependencies(
   { log }: ReplicaOptions,
-  { authenticator, limits, streams, services, loops, running }: SurfaceDependencies,
+  { authenticator, limits, streams, proxies, services, loops, running }: SurfaceDependencies,
 ): CallDependencies {
   const refusals = new RefusalLog({
     database: services.database,
@@ -134,6 +139,7 @@ function callDependencies(
     refusals,
     limits,
     streams,
+    proxies,
     monotonicNow: () => performance.now(),
     logCall: (entry) => log.debug(entry, 'call'),
     logUnexpected: (error, requestId, method) =>
@@ -162,6 +168,7 @@ function restRoutes(
   };
   const boot = {
     ...rest,
+    streams: given.streams,
     files: new ImageFiles(settings.dataDir),
     fetches: startBootFetchLog(options, given),
     baseUrl: netboot.base_url,
@@ -182,7 +189,15 @@ function restRoutes(
 
 function agentRouteDependencies(
   { log, configuration: { tokens } }: ReplicaOptions,
-  { services, authenticator, limits, machineTokens, machineCertificates, presence }: SurfaceDependencies,
+  {
+    services,
+    authenticator,
+    limits,
+    streams,
+    machineTokens,
+    machineCertificates,
+    presence,
+  }: SurfaceDependencies,
   logUnexpected: AgentRouteDependencies['logUnexpected'],
 ): Omit<AgentRouteDependencies, 'refusals'> {
   const { database, keepalives, ttls } = services;
@@ -202,6 +217,7 @@ function agentRouteDependencies(
     tokens: machineTokens,
     certificates: machineCertificates,
     authenticator,
+    streams,
     limits,
     ttls,
     rotateTokensAfterMs: (tokens.rotate_agents_after_seconds || Number.POSITIVE_INFINITY) * 1000,
@@ -213,15 +229,15 @@ function agentRouteDependencies(
 }
 
 function signInDependencies(
-  { configuration, log }: ReplicaOptions,
-  { services, authenticator, limits, issuers }: SurfaceDependencies,
+  { log }: ReplicaOptions,
+  { services, authenticator, limits, issuers, sessions }: SurfaceDependencies,
   logUnexpected: SignInDependencies['logUnexpected'],
 ): Omit<SignInDependencies & IssuerRouteDependencies, 'refusals'> {
   return {
     database: services.database,
     authenticator,
     limits,
-    sessions: configuration.sessions,
+    sessions,
     issuers,
     codeFlow: new CodeFlow(issuers, Date.now),
     logFailure: (issuer, error) => log.warn({ issuer, problem: causesOf(error) }, 'a sign-in failed'),

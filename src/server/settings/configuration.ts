@@ -19,10 +19,12 @@ import {
 } from '../../surfaces/access/certificates-configuration.ts';
 import { mappedRoleProblem, oidcConfiguration } from '../../surfaces/access/oidc/oidc-configuration.ts';
 import { sessionsConfiguration } from '../../surfaces/access/session-configuration.ts';
+import { trustedProxies } from '../../surfaces/access/trusted-proxies.ts';
 import { limitsConfiguration } from '../../surfaces/limits/limits-configuration.ts';
 import { auditConfiguration } from '../audit/audit-configuration.ts';
 import { tlsConfiguration } from '../tls/tls-configuration.ts';
 import { approvalsConfiguration } from './approval-configuration.ts';
+import { budgetsConfiguration } from './budget-configuration.ts';
 import { SETTINGS, SettingError } from './settings.ts';
 import { tokensConfiguration } from './token-configuration.ts';
 
@@ -87,7 +89,11 @@ const schema = z.strictObject({
   hooks: z.partialRecord(z.enum(HOOKED_STAGES), hook).default({}),
   netboot: netbootConfiguration.default(() => netbootConfiguration.parse({})),
   limits: limitsConfiguration,
+  /** Networks of reverse proxies whose X-Forwarded-For names the caller. */
+  trusted_proxies: trustedProxies,
   approvals: approvalsConfiguration,
+  /** How many machines of a group may be unavailable at once; more can be created later. */
+  budgets: budgetsConfiguration,
   /** Where machines, BMCs and hooks may be; without it everywhere but at the addresses that are never connected to. */
   allowed_networks: allowedNetworks.nullable().default(null),
   tokens: tokensConfiguration,

@@ -19,10 +19,10 @@ export interface HardwareMoves {
   /** Null: the machine is no node. */
   read(call: ProviderCall): Promise<HardwareView | null>;
   /**
-   * The machine has the replacement's identifiers from now on, and is migrating. A discovered node that has one of its addresses is
-   * taken in. Throws a StepFailure where another machine has them, or where the node is in a state that nothing starts from.
+   * The machine has the replacement's identifiers from now on, and is migrating. A discovered node in the scope that has one of its
+   * addresses is taken in. Throws a StepFailure where another machine has them, or where the node is in a state that nothing starts from.
    */
-  replace(call: ProviderCall, replacement: Replacement): Promise<void>;
+  replace(call: ProviderCall, replacement: Replacement & { readonly scope: string }): Promise<void>;
   /** Back to what it went by before. */
   restore(call: ProviderCall, before: HardwareView): Promise<void>;
   /** The replacement is the machine: active. */

@@ -11,6 +11,8 @@ const config = z.object({
   serial_number: z.string().default(''),
   system_uuid: z.string().default(''),
   bmc_endpoint: z.string().default(''),
+  /** Of the caller who asked for it: no node outside of it is taken in. Empty: the whole fleet. */
+  scope: z.string().default(''),
 });
 export type ReplacementConfig = z.output<typeof config>;
 export const REPLACEMENT_CONFIG = config as z.ZodType<ReplacementConfig>;

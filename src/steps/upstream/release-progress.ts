@@ -39,5 +39,8 @@ export async function unblockRelease(
   context: StepContext,
   { call, seen }: { call: ProviderCall; seen: UpstreamMachine },
 ): Promise<Acted> {
-  return started(await context.effect(() => upstream.unblockRelease(call, seen)));
+  const message = await context.effect(() => upstream.unblockRelease(call, seen));
+  // Another release follows, which may erase again: it has its own time to be off.
+  if (seen.state === 'erasing') await context.save({ ...context.memo, erasedAt: 0 });
+  return started(message);
 }

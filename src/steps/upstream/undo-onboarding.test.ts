@@ -36,20 +36,50 @@ function hangingIn(hung: 'Disk erasing' | 'Releasing') {
     abort: order('abort', 'Failed disk erasing'),
     powerOff: order('power off', hung),
   };
+  return { environment: environmentOf(maas), orders };
+}
+
+/** Its first release hangs, without an event; the second is over between the read of its status and that of its events. */
+function hangingOnce() {
+  let status: MaasStatus = 'Deployed';
+  const orders: string[] = [];
+  const events: { id: number; type: string }[] = [];
+  const maas = {
+    read: async () => {
+      const record = sampleRecord({ status });
+      if (orders.length === 3) status = 'Ready';
+      return record;
+    },
+    checkOurs: async () => {},
+    events: async () => [...events],
+    lastWipe: async () => null,
+    release: async () => {
+      orders.push('release');
+      status = 'Disk erasing';
+      for (const type of ['User erasing disk', 'Disks erased'])
+        events.unshift({ id: events.length + 1, type });
+    },
+    abort: async () => {
+      orders.push('abort');
+      status = 'Failed disk erasing';
+    },
+  };
+  return { environment: environmentOf(maas), orders };
+}
+
+function environmentOf(maas: Parameters<typeof upstreamOver>[0]): UpstreamEnvironment {
   const observed = { source: 'site-a', state: 'Deployed', power: 'on', upstreamId: 'abc', at: '' };
-  const machine = sampleMachine({ observed, presence: null });
-  const environment = {
-    machine,
+  return {
+    machine: sampleMachine({ observed, presence: null }),
     capabilities: { upstream: upstreamOver(maas) },
     controlPlane: NO_CONTROL_PLANE,
   } as unknown as UpstreamEnvironment;
-  return { environment, orders };
 }
 
 async function undone(environment: UpstreamEnvironment) {
   let memo: StepContext['memo'] = {};
   let nowMs = 1_000_000;
-  for (let pass = 0; pass < 100; pass += 1) {
+  for (let pass = 0; pass < 1_000; pass += 1) {
     const context = {
       ...{
         memo,
@@ -83,4 +113,10 @@ it.each([
     failure: { code: 'RELEASE_FAILED', message: expect.stringContaining(hung) },
   });
   expect(orders).toEqual(expected);
+});
+
+it('a release after one that hung has its own time: it is not aborted while it ends', async () => {
+  const { environment, orders } = hangingOnce();
+  expect(await undone(environment)).toMatchObject({ result: 'done' });
+  expect(orders).toEqual(['release', 'abort', 'release']);
 });

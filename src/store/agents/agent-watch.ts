@@ -83,7 +83,8 @@ export async function expireAgents(
 
 /** PostgreSQL before 17 can't subtract from -infinity, which means "never" here. */
 const WATCH = `
-  INSERT INTO presence_watch AS w (watched_at) VALUES (now())
+  INSERT INTO presence_watch AS w (watched_at, lenient_until)
+  VALUES (now(), CASE WHEN $1 < 0 THEN now() + $2 * interval '1 s' ELSE '-infinity' END)
   ON CONFLICT (singleton) DO UPDATE SET watched_at = now(),
     lenient_until = CASE WHEN w.watched_at < now() - $1 * interval '1 ms'
       THEN now() + $2 * interval '1 s' ELSE w.lenient_until END
@@ -92,7 +93,7 @@ const WATCH = `
 
 /**
  * Records that keepalives are being received. When no replica had recorded that for longer than `gapMs`, none could have
- * received them, and every agent gets a whole time to live to send one. Returns how much of that time is left.
+ * received them, and every agent gets a whole time to live to send one; so with a `gapMs` below 0 in any case. Returns how much of that time is left.
  */
 export async function watchAgents(session: Session, gapMs: number, ttlSeconds: number): Promise<number> {
   const [row] = await session.run<{ lenient_ms: number }>('watch-agents', WATCH, [gapMs, ttlSeconds]);

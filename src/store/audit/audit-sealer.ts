@@ -21,24 +21,15 @@ import {
 import { BackgroundLoop, type LoopWatch, type PassResult } from '../../time/repeat-until-stopped.ts';
 import type { Database, Session } from '../database/database.ts';
 import { recordChange } from '../events/record-change.ts';
-import {
-  blockHashAt,
-  insertBlock,
-  insertKey,
-  lastBlock,
-  lastCheckpoint,
-  readAuditHead,
-  readKeys,
-} from './audit-chain.ts';
+import { blockHashAt, insertBlock, lastBlock, lastCheckpoint, readAuditHead } from './audit-chain.ts';
 import { readSealable, type SealedEvent } from './sealed-event.ts';
+import { type KeyRotation, SigningKey, type SigningKeyOptions } from './signing-key.ts';
 
 /** So few that hashing them does not hold up the event loop. */
 const MAX_EVENTS = 1_000;
 const EVERY_MS = 300;
 /** New events are also searched for without a notification, in case one was lost. */
 const POLL_MS = 5_000;
-/** After this time without the replica that has the chain's key, another one signs with its own. */
-const FOREIGN_KEY_MS = 30_000;
 const LOCK = 7146205;
 const ACTOR = { kind: 'system', id: 'audit' } as const;
 
@@ -51,17 +42,15 @@ export interface HeadKeeper {
   readLost(): readonly Checkpoint[];
 }
 
-export interface AuditSealerOptions {
+export interface AuditSealerOptions extends SigningKeyOptions {
   readonly database: Database;
-  /** Read for each block, because it may be rotated. */
-  readonly key: () => AuditKey;
   readonly head: HeadKeeper;
   readonly watch: LoopWatch;
-  readonly now: () => Date;
-  readonly monotonicNow: () => number;
   readonly onHeadLost: (lost: Checkpoint, last: Block | null) => void;
-  readonly onKeyReplaced: (keyId: string, previousKeyId: string) => void;
 }
+
+/** What else is recorded with the key that replaces the chain's, in its transaction. */
+export type OnRotation = (session: Session, key: AuditKey) => Promise<void>;
 
 interface LostHead {
   readonly kept: Checkpoint;
@@ -72,13 +61,13 @@ interface LostHead {
 export class AuditSealer {
   readonly #options: AuditSealerOptions;
   readonly #loop: BackgroundLoop;
+  readonly #signingKey: SigningKey;
   #isDue = true;
   #pollAt = 0;
-  /** Since when there are events that this replica may not sign. */
-  #waitingSince: number | null = null;
 
   constructor(options: AuditSealerOptions) {
     this.#options = options;
+    this.#signingKey = new SigningKey(options);
     this.#loop = new BackgroundLoop({
       name: 'sealing events',
       everyMs: EVERY_MS,
@@ -137,7 +126,7 @@ export class AuditSealer {
       if (!lock?.held) return null;
       const last = await lastBlock(session);
       lost = await this.#lostHead(session, last);
-      return this.#sealNext(session, last);
+      return this.#sealNext(session, last, () => this.#signingKey.forBlock(session));
     });
     if (lost !== null) this.#setAside(lost);
     if (sealed === null) return 0;
@@ -145,9 +134,29 @@ export class AuditSealer {
     return sealed.events;
   }
 
+  /**
+   * Replaces the key of the chain. The key before it signs it, and it signs a block in the same transaction: a chain whose newest key has
+   * signed nothing was tampered with.
+   */
+  async rotateKey(rotation: KeyRotation, alsoRecord: OnRotation): Promise<AuditKey> {
+    const { database, head, keys } = this.#options;
+    const { key, sealed } = await database.transaction(async (session) => {
+      await session.run('wait-for-audit-chain', 'SELECT pg_advisory_xact_lock($1)', [LOCK]);
+      const next = await this.#signingKey.successor(session, rotation);
+      await alsoRecord(session, next);
+      const block = await this.#sealNext(session, await lastBlock(session), async () => next);
+      return { key: next, sealed: block };
+    });
+    keys.adopt(key);
+    if (sealed !== null) head.write(sealed.checkpoint);
+    this.notify();
+    return key;
+  }
+
   async #sealNext(
     session: Session,
     last: Block | null,
+    signingKey: () => Promise<AuditKey | null>,
   ): Promise<{ checkpoint: Checkpoint; events: number } | null> {
     const events = await readSealable(
       session,
@@ -156,8 +165,11 @@ export class AuditSealer {
       MAX_EVENTS,
     );
     if (events.length === 0) return null;
-    const key = this.#options.key();
-    if (!(await this.#maySign(session, key))) return null;
+    const key = await signingKey();
+    if (key === null) {
+      this.#isDue = true;
+      return null;
+    }
     const now = this.#options.now();
     const leaves = events.map(({ eventId, canonical }) => ({ eventId, leaf: leafOf(canonical) }));
     const block = newBlock(last, events, rootOf(packLeaves(leaves)), now);
@@ -198,40 +210,6 @@ export class AuditSealer {
       },
     });
     return { kept, last };
-  }
-
-  /** The first key signs by itself. Another one waits, and takes over when the one before it stays away. */
-  async #maySign(session: Session, key: AuditKey): Promise<boolean> {
-    const keys = await readKeys(session);
-    const current = keys.at(-1);
-    if (current?.keyId === key.keyId) {
-      this.#waitingSince = null;
-      return true;
-    }
-    const now = this.#options.monotonicNow();
-    this.#waitingSince ??= now;
-    if (current !== undefined && now - this.#waitingSince < FOREIGN_KEY_MS) {
-      this.#isDue = true;
-      return false;
-    }
-    const previousKeyId = current?.keyId ?? '';
-    const { keyId, publicKey } = key;
-    // A key that signed earlier signs again; it is in the list already.
-    if (keys.some((known) => known.keyId === keyId)) return true;
-    await insertKey(session, { keyId, publicKey, previousKeyId, signature: '' }, this.#options.now());
-    if (current) {
-      this.#options.onKeyReplaced(keyId, previousKeyId);
-      await recordChange(session, {
-        kind: 'audit',
-        subject: 'key',
-        to: 'replaced',
-        actor: ACTOR,
-        comment: 'the key before it did not sign it',
-        metadata: { key_id: keyId, previous_key_id: previousKeyId },
-      });
-    }
-    this.#waitingSince = null;
-    return true;
   }
 }
 

@@ -3,7 +3,7 @@
  * memory as a whole. An export that is limited by time or actor has the leaves of the events that it leaves out, as far as their
  * block has one that it shows: so it proves that what it shows is in the chain.
  */
-import type { Checkpoint, Leaf } from '../../audit/chain.ts';
+import type { ChainKey, Checkpoint, Leaf } from '../../audit/chain.ts';
 import { EXPORT_VERSION, type ExportRecord, recordLine } from '../../audit/export-record.ts';
 import type { Database } from '../database/database.ts';
 import { blocksBetween, lastBlock, readBlocks, readKeys, type StoredBlock } from './audit-chain.ts';
@@ -39,6 +39,7 @@ export async function* exportChain(
   const isWhole = since === null && until === null && actor === '';
   // Read before the blocks: what the head says must be among them.
   const kept = heads();
+  const { keys, range } = await keysAndBlocks(database, request);
   yield [
     line({
       type: 'export',
@@ -48,11 +49,10 @@ export async function* exportChain(
       until: until?.toISOString() ?? '',
       actor,
     }),
-    ...(await readKeys(database)).map((key) => line({ type: 'key', ...key })),
+    ...keys.map((key) => line({ type: 'key', ...key })),
     ...kept.map((head) => line({ type: 'head', ...head })),
   ];
   const shows = isWhole ? () => true : shownBy(request);
-  const range = await blocksToExport(database, request);
   let events = 0;
   let after = Number.MIN_SAFE_INTEGER;
   for (let next = range.first; next <= range.last; ) {
@@ -88,6 +88,19 @@ interface BlockRange {
   readonly first: number;
   readonly last: number;
   readonly sealedUpTo: number;
+}
+
+/** The keys as they were when the last of the blocks was signed: one that replaces them in between is not among its signers. */
+async function keysAndBlocks(
+  database: Database,
+  request: ExportRequest,
+): Promise<{ readonly keys: readonly ChainKey[]; readonly range: BlockRange }> {
+  for (let keys = await readKeys(database); ; ) {
+    const range = await blocksToExport(database, request);
+    const after = await readKeys(database);
+    if (after.length === keys.length) return { keys, range };
+    keys = after;
+  }
 }
 
 /** Everything up to the newest block; with a time, from the first block to the last that has events of it. */

@@ -6,6 +6,7 @@ import type { InstallState } from '../../domain/install/install-state.ts';
 import type { Labels, Machine, MachineSpec, ObservedState } from '../../domain/machine/machine.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import { specOfRow } from '../../domain/machine/machine-spec.ts';
+import type { Maintenance } from '../../domain/machine/maintenance.ts';
 import type { Phase } from '../../domain/machine/phase.ts';
 import type { ServiceState } from '../../domain/machine/service-state.ts';
 import type { Approval } from '../../domain/operation/approval.ts';
@@ -26,7 +27,10 @@ export interface MachineRow {
   pool: string | null;
   conditions: Conditions;
   observed: ObservedState | null;
+  maintenance: Maintenance | null;
   active_operation_id: string | null;
+  active_operation_type: OperationType | null;
+  entered_service_at: Date | null;
   effective_since: Date;
   service_since: Date;
   install_since: Date;
@@ -35,7 +39,7 @@ export interface MachineRow {
 }
 
 export const MACHINE_COLUMNS = `machine_id, labels, spec, phase, service, install, presence, pool, conditions, observed,
-  active_operation_id, effective_since, service_since, install_since, created_at, updated_at`;
+  maintenance, active_operation_id, active_operation_type, entered_service_at, effective_since, service_since, install_since, created_at, updated_at`;
 
 export function machineOf(row: MachineRow): Machine {
   return {
@@ -49,7 +53,10 @@ export function machineOf(row: MachineRow): Machine {
     pool: row.pool,
     conditions: row.conditions,
     observed: row.observed,
+    maintenance: row.phase === 'MAINTENANCE' ? row.maintenance : null,
     activeOperationId: row.active_operation_id,
+    activeOperationType: row.active_operation_type,
+    enteredServiceAt: row.entered_service_at,
     effectiveSince: row.effective_since,
     serviceSince: row.service_since,
     installSince: row.install_since,
@@ -83,13 +90,14 @@ export interface OperationRow {
   approval: StoredApproval | null;
   cancel_requested: boolean;
   started_by: string;
+  rollout_id: string | null;
   created_at: Date;
   started_at: Date | null;
   finished_at: Date | null;
 }
 
 export const OPERATION_COLUMNS = `operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id, contract,
-  params, steps, current, error, waiting_for, approval, cancel_requested, started_by, created_at, started_at, finished_at`;
+  params, steps, current, error, waiting_for, approval, cancel_requested, started_by, rollout_id, created_at, started_at, finished_at`;
 
 export function operationOf(row: OperationRow): Operation {
   return {
@@ -108,6 +116,7 @@ export function operationOf(row: OperationRow): Operation {
     approval: row.approval && shownApproval(row.approval),
     cancelRequested: row.cancel_requested,
     startedBy: row.started_by,
+    rolloutId: row.rollout_id ?? '',
     createdAt: row.created_at,
     startedAt: row.started_at,
     finishedAt: row.finished_at,

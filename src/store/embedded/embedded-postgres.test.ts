@@ -70,7 +70,9 @@ test('what was written is there after a restart, and a stop leaves nothing behin
   expect(await query(await start(), 'SELECT n FROM note')).toEqual([42]);
 });
 
-test('it is a UTF-8 database in the C locale that listens on its socket only', async () => {
+test('it is a UTF-8 database in the C locale that listens on its socket only', {
+  tags: ['extended'],
+}, async () => {
   const server = await start();
   const names = ['server_encoding', 'listen_addresses', 'fsync', 'synchronous_commit', 'full_page_writes'];
   const values = `SELECT ${names.map((name) => `current_setting('${name}')`).join(', ')}`;
@@ -78,25 +80,29 @@ test('it is a UTF-8 database in the C locale that listens on its socket only', a
   expect(await query(server, `SELECT datcollate FROM pg_database WHERE datname = 'postgres'`)).toEqual(['C']);
 });
 
-test.runIf(isRoot)('as root it works below a directory that only root can enter', async () => {
-  const closed = join(base, 'closed');
-  mkdirSync(closed, { mode: 0o700 });
-  chmodSync(base, 0o755);
-  dataDir = join(closed, 'data');
-  const first = await start({ ephemeral: false });
-  await query(first, 'CREATE TABLE note AS SELECT 1 AS n');
-  process.kill(first.pid, 'SIGKILL');
-  await new Promise((resolve) => first.onExit(resolve));
-  const second = await start({ ephemeral: false });
-  await query(second, 'INSERT INTO note VALUES (2)');
-  await second.stop();
-  expect(await query(await start(), 'SELECT n FROM note ORDER BY n')).toEqual([1, 2]);
-  const owners = readdirSync(join(dataDir, 'postgresql'), { recursive: true, encoding: 'utf8' }).map(
-    (name) => statSync(join(dataDir, 'postgresql', name)).uid,
-  );
-  expect(new Set(owners)).toEqual(new Set([Number(execFileSync('id', ['-u', 'ingot-postgres']))]));
-  expect([statSync(closed).mode & 0o777, statSync(dataDir).uid]).toEqual([0o700, 0]);
-});
+test.runIf(isRoot)(
+  'as root it works below a directory that only root can enter',
+  { tags: ['extended'] },
+  async () => {
+    const closed = join(base, 'closed');
+    mkdirSync(closed, { mode: 0o700 });
+    chmodSync(base, 0o755);
+    dataDir = join(closed, 'data');
+    const first = await start({ ephemeral: false });
+    await query(first, 'CREATE TABLE note AS SELECT 1 AS n');
+    process.kill(first.pid, 'SIGKILL');
+    await new Promise((resolve) => first.onExit(resolve));
+    const second = await start({ ephemeral: false });
+    await query(second, 'INSERT INTO note VALUES (2)');
+    await second.stop();
+    expect(await query(await start(), 'SELECT n FROM note ORDER BY n')).toEqual([1, 2]);
+    const owners = readdirSync(join(dataDir, 'postgresql'), { recursive: true, encoding: 'utf8' }).map(
+      (name) => statSync(join(dataDir, 'postgresql', name)).uid,
+    );
+    expect(new Set(owners)).toEqual(new Set([Number(execFileSync('id', ['-u', 'ingot-postgres']))]));
+    expect([statSync(closed).mode & 0o777, statSync(dataDir).uid]).toEqual([0o700, 0]);
+  },
+);
 
 test('a second start names the process that has it, and the first goes on unharmed', async () => {
   const server = await start();
@@ -114,7 +120,7 @@ test('the PostgreSQL of an Ingot that was killed is stopped first', async () => 
   expect(await query(server, 'SELECT n FROM note')).toEqual([7]);
 });
 
-test('backends that outlived a killed PostgreSQL are stopped first', async () => {
+test('backends that outlived a killed PostgreSQL are stopped first', { tags: ['extended'] }, async () => {
   const killed = await start();
   const client = new Client({ connectionString: killed.url });
   client.on('error', () => {});
@@ -134,7 +140,7 @@ test('backends that outlived a killed PostgreSQL are stopped first', async () =>
 test.each([
   ['a stranger’s process', 'echo $$; exec sleep 60'],
   ['a zombie', 'sleep 0.1 & echo $!; exec sleep 60'],
-])('a pid file that names %s does not prevent a start', async (_case, script) => {
+])('a pid file that names %s does not prevent a start', { tags: ['extended'] }, async (_case, script) => {
   const first = await start();
   const pidFile = join(dataDir, 'postgresql/postmaster.pid');
   const content = readFileSync(pidFile, 'utf8');
@@ -152,7 +158,9 @@ test.each([
   }
 });
 
-test('an unexpected exit is reported, also to a listener that comes late; a stop is not', async () => {
+test('an unexpected exit is reported, also to a listener that comes late; a stop is not', {
+  tags: ['extended'],
+}, async () => {
   const server = await start();
   const exit = new Promise((resolve) => server.onExit(resolve));
   process.kill(server.pid, 'SIGKILL');
@@ -163,7 +171,7 @@ test('an unexpected exit is reported, also to a listener that comes late; a stop
   await next.stop();
 });
 
-test('what an interrupted initialisation left is cleared away', async () => {
+test('what an interrupted initialisation left is cleared away', { tags: ['extended'] }, async () => {
   mkdirSync(join(dataDir, 'postgresql.new-abc123/base'), { recursive: true });
   await start();
   expect(readdirSync(dataDir).sort()).toEqual(['ingot.lock', 'postgresql', 'postgresql.password']);

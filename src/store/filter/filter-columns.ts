@@ -2,14 +2,16 @@
  * The SQL expression of each attribute that a filter can ask about. It comes from code, never from a request, and has the
  * type of the attribute's kind: text for string and enum, timestamptz, an integer type, boolean, text[] for a list of
  * strings, jsonb for a map. Flags have a function from one of their keys to a boolean, so that it may be whatever an
- * index serves best.
+ * index serves best. A reference has a function from the parameter that has the id to a condition.
  *
  * A table `satisfies FilterColumns<...>` of the domain's attributes, so an attribute without a column does not compile.
  */
 type FlagColumn = (key: string) => string;
 
 export type FilterColumns<Attributes extends Readonly<Record<string, { readonly kind: string }>>> = {
-  readonly [Name in keyof Attributes]: Attributes[Name]['kind'] extends 'flags' ? FlagColumn : string;
+  readonly [Name in keyof Attributes]: Attributes[Name]['kind'] extends 'flags' | 'reference'
+    ? FlagColumn
+    : string;
 };
 
 /** The columns of any table, for code that takes a checked filter of that table. */

@@ -2,6 +2,7 @@
 import { ATTENTION_TYPES } from '../../domain/condition/attention.ts';
 import type { MachineAttributes } from '../../domain/filter/machine-filter.ts';
 import { SPEC_FIELD_NAMES, type SpecFieldName } from '../../domain/machine/spec-field.ts';
+import { AVAILABLE_COLUMN, UNAVAILABLE_COLUMN } from '../machines/availability-column.ts';
 import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../machines/schedulable-column.ts';
 import { RACK_COLUMN, specColumn } from '../machines/spec-columns.ts';
 import type { FilterColumns } from './filter-columns.ts';
@@ -25,13 +26,19 @@ export const MACHINE_FILTER_COLUMNS = {
   pool: 'pool',
   schedulable: SCHEDULABLE_COLUMN,
   unschedulable_reason: UNSCHEDULABLE_COLUMN,
+  available: AVAILABLE_COLUMN,
+  unavailable_reason: UNAVAILABLE_COLUMN,
   active_operation_id: 'active_operation_id',
+  rollout: (id: string) =>
+    `machine_id IN (SELECT of.machine_id FROM rollout_machines of WHERE of.rollout_id = ${id})`,
   ...SPEC_COLUMNS,
   effective_rack: RACK_COLUMN,
   labels: 'labels',
   conditions: (key: string) => `((conditions -> '${key}' ->> 'status')::boolean)`,
   attention: ATTENTION_COLUMN,
   attention_reason: `(conditions -> ${ATTENTION_COLUMN} ->> 'reason')`,
+  maintenance_overdue: `(phase = 'MAINTENANCE' AND coalesce((maintenance ->> 'until')::timestamptz <= now(), false))`,
+  maintenance_until: `(CASE WHEN phase = 'MAINTENANCE' THEN (maintenance ->> 'until')::timestamptz END)`,
   effective_since: 'effective_since',
   service_since: '(CASE WHEN service IS NOT NULL THEN service_since END)',
   install_since: '(CASE WHEN install IS NOT NULL THEN install_since END)',

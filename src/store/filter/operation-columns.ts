@@ -10,6 +10,7 @@ export const OPERATION_FILTER_COLUMNS = {
   phase: 'ingot_operation_phase(status)',
   status: 'status',
   plan_id: 'plan_id',
+  rollout_id: 'rollout_id',
   current_step: `(CASE WHEN status IN ('pending', 'running', 'compensating') AND steps -> current ->> 'state' <> 'waiting'
       THEN steps -> current ->> 'name' END)`,
   params: 'params',

@@ -74,6 +74,7 @@ function testOf<Row>(test: FieldTest<Row>, { columns, bind }: Statement): string
   const { attribute } = test.field;
   if (test.kind === 'flagPresent') return `(${flagColumnOf(columns, attribute, test.key)}) IS NOT NULL`;
   if (test.kind === 'flag') return truth(`(${flagColumnOf(columns, attribute, test.key)})`, test.value);
+  if (test.kind === 'reference') return flagColumnOf(columns, attribute, bind(test.id, 'text'));
   const column = `(${columnOf(columns, attribute)})`;
   switch (test.kind) {
     case 'present':
@@ -111,6 +112,7 @@ function presence<Row>({ kind }: WholeField<Row>, column: string): string {
     case 'timestamp':
     case 'integer':
     case 'boolean':
+    case 'reference':
       return `${column} IS NOT NULL`;
   }
 }

@@ -62,8 +62,10 @@ export async function takenHardware<C extends Claim>(
 
 export interface HardwareHolder {
   readonly machineId: string;
-  /** The refusal of the claim while the other machine has the hardware. */
+  /** The refusal of the claim while the other machine has the hardware. It names that machine. */
   readonly fault: Fault;
+  /** What it has, without its name: `MAC address 52:54:00:00:00:01`. */
+  readonly hardware: string;
 }
 
 /** The other machines that have hardware of a claim, each once. */
@@ -75,7 +77,7 @@ export async function hardwareHolders(session: Session, claim: Claim): Promise<H
   for (const { kind, key, holder, retired } of rows) {
     if (holder === null || holders.has(holder)) continue;
     const fault = hardwareTaken(kind, key, { machineId: holder, isRetired: retired === true });
-    holders.set(holder, { machineId: holder, fault });
+    holders.set(holder, { machineId: holder, fault, hardware: `${KINDS[kind].noun} ${key}` });
   }
   return [...holders.values()];
 }

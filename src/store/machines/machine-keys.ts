@@ -16,6 +16,8 @@ const GROUPS = {
   pool: columns.pool,
   schedulable: `${columns.schedulable}::text`,
   unschedulable_reason: columns.unschedulable_reason,
+  available: `${columns.available}::text`,
+  unavailable_reason: columns.unavailable_reason,
   effective_rack: columns.effective_rack,
 } as const satisfies Record<string, string>;
 

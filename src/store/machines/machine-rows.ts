@@ -32,11 +32,11 @@ export async function lockMachineIn(
 }
 
 const ROWS = `jsonb_to_recordset($1::jsonb) AS i("machineId" text, phase text, service text, install text,
-  presence text, pool text, conditions jsonb, observed jsonb, "activeOperationId" text, labels jsonb, spec jsonb)`;
+  presence text, pool text, conditions jsonb, observed jsonb, maintenance jsonb, "activeOperationId" text, labels jsonb, spec jsonb)`;
 
 const WRITE = `UPDATE machines m
   SET phase = i.phase, service = i.service, install = i.install, presence = i.presence,
-    pool = i.pool, conditions = i.conditions, observed = i.observed, active_operation_id = i."activeOperationId", labels = i.labels, spec = i.spec,
+    pool = i.pool, conditions = i.conditions, observed = i.observed, maintenance = i.maintenance, active_operation_id = i."activeOperationId", labels = i.labels, spec = i.spec,
     updated_at = now()
   FROM ${ROWS} WHERE m.machine_id = i."machineId"`;
 

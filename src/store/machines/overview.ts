@@ -13,6 +13,7 @@ import { Coalescer } from '../database/coalescer.ts';
 import type { Database, Session } from '../database/database.ts';
 import { MACHINE_FILTER_COLUMNS } from '../filter/machine-columns.ts';
 import { inScope, preparedAs, scopeCondition } from '../filter/scope-condition.ts';
+import { countOpenRollouts } from '../rollouts/rollouts-at-a-glance.ts';
 import { countMachines, type MachineCounts } from './count-machines.ts';
 import { type GroupName, groupKey } from './machine-keys.ts';
 import { readUnhealthyUpstreams, type UnhealthyUpstream } from './upstream-reads.ts';
@@ -48,9 +49,13 @@ export interface Overview {
   readonly counts: MachineCounts;
   readonly attention: readonly AttentionGroup[];
   readonly overdue: readonly OverdueGroup[];
+  /** Machines whose maintenance is over. */
+  readonly maintenanceOverdue: number;
   readonly underWay: Readonly<Record<string, number>>;
   readonly ended: Readonly<Record<string, number>>;
   readonly unhealthyUpstreams: readonly UnhealthyUpstream[];
+  /** Those that have not ended, by state. */
+  readonly rollouts: Readonly<Record<string, number>>;
 }
 
 /**
@@ -91,9 +96,11 @@ function readOverview(database: Database, scope: Scope | null): Promise<Overview
       }),
       attention: await readAttention(session, scope),
       overdue: await readOverdue(session, at, scope),
+      maintenanceOverdue: await countMaintenanceOverdue(session, scope),
       underWay: await countOperations(session, 'count-under-way', UNDER_WAY, scope),
       ended: await countOperations(session, 'count-ended', ENDED, scope),
       unhealthyUpstreams: await readUnhealthyUpstreams(session, scope),
+      rollouts: await countOpenRollouts(session, scope),
     };
   });
 }
@@ -173,6 +180,17 @@ async function readOverdue(session: Session, at: Date, scope: Scope | null): Pro
     const row = rows.find(({ layer, state }) => layer === limit.layer && state === limit.state);
     return row ? [{ limit, machines: row.machines }] : [];
   });
+}
+
+async function countMaintenanceOverdue(session: Session, scope: Scope | null): Promise<number> {
+  const { text, values } = scopeCondition(scope, 1);
+  const [row] = await session.run<{ machines: number }>(
+    preparedAs('count-maintenance-overdue', scope),
+    `SELECT count(*) AS machines FROM machines WHERE ${columns.maintenance_overdue}
+       AND service IS DISTINCT FROM 'deleted' AND ${text}`,
+    [...values],
+  );
+  return row?.machines ?? 0;
 }
 
 /** As literals, so that the planner uses the index of active operations. */

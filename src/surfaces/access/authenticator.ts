@@ -24,6 +24,7 @@ export class Authenticator {
   readonly #waysIn: readonly WayIn[];
   readonly #limits: RequestLimits | null;
   readonly #onUse: (caller: Caller) => void;
+  #changes = 0;
 
   constructor(waysIn: readonly WayIn[], { limits = null, onUse = () => {} }: AuthenticatorOptions = {}) {
     this.#waysIn = waysIn;
@@ -52,7 +53,13 @@ export class Authenticator {
     throw error;
   }
 
+  /** Another number after every change of credentials: who was let in before it has to be checked again. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   forget(): void {
+    this.#changes += 1;
     for (const wayIn of this.#waysIn) wayIn.forget();
   }
 }

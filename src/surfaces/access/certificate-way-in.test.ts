@@ -57,7 +57,8 @@ describe('a certificate', () => {
 
   it('is not taken from a browser that another site sends, and is from the console and from programs', async () => {
     const from = (fetchSite: string | undefined, origin?: string) => {
-      const source = { method: 'POST', host: 'ingot.example', fetchSite, origin, isUnattended: false };
+      const host = { host: 'ingot.example', protocol: 'https' };
+      const source = { method: 'POST', ...host, fetchSite, origin, isUnattended: false };
       return identify([OPS], 'URI:spiffe://acme/ops', {}, source);
     };
     await expect(from('cross-site')).rejects.toThrow('must come from the console');

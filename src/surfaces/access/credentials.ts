@@ -3,13 +3,14 @@ import type { DetailedPeerCertificate, PeerCertificate, TLSSocket } from 'node:t
 import type * as grpc from '@grpc/grpc-js';
 import type { FastifyRequest } from 'fastify';
 import type { RequestSource } from './same-origin.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 
 export interface Credentials {
   readonly authorization: string | undefined;
   readonly cookie: string | undefined;
   /** Of a client whose certificate the TLS handshake verified. */
   readonly certificate: PeerCertificate | DetailedPeerCertificate | null;
-  /** The address that the connection comes from. */
+  /** The address that the connection comes from, or the one that a trusted proxy names. */
   readonly address: string;
   /** What a browser says about the page that sends the request; null on gRPC, which browsers do not use. */
   readonly source: RequestSource | null;
@@ -26,6 +27,7 @@ export function credentialsOfRequest(request: FastifyRequest): Credentials {
     source: {
       method: request.method,
       host: request.host,
+      protocol: request.protocol,
       origin: request.headers.origin,
       fetchSite: headerText(request.headers['sec-fetch-site']),
       isUnattended: request.headers['x-ingot-unattended'] !== undefined,
@@ -35,12 +37,16 @@ export function credentialsOfRequest(request: FastifyRequest): Credentials {
 
 type GrpcCall = Pick<grpc.ServerUnaryCall<unknown, unknown>, 'metadata' | 'getPeer' | 'getAuthContext'>;
 
-export function credentialsOfCall(call: GrpcCall): Credentials {
+export function credentialsOfCall(call: GrpcCall, proxies: TrustedProxies): Credentials {
+  const forwardedFor = call.metadata.get('x-forwarded-for');
   return {
     authorization: call.metadata.get('authorization')[0]?.toString(),
     cookie: undefined,
     certificate: call.getAuthContext().sslPeerCertificate ?? null,
-    address: hostOf(call.getPeer()),
+    address: proxies.callerOf(
+      hostOf(call.getPeer()),
+      forwardedFor.length === 0 ? undefined : forwardedFor.map(String).join(','),
+    ),
     source: null,
   };
 }

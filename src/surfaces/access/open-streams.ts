@@ -1,7 +1,9 @@
 /**
  * Ends streams whose caller is not let in any more: the token was revoked, the session ended, an expiry passed. A stream may
  * send nothing for hours, so its next message is too late to find out. Every stream is checked when credentials change
- * anywhere, right after its credentials expire, and every few seconds in case a notice was lost.
+ * anywhere and right after its credentials expire. A notice of a change may be lost, so while streams are open, twice a second,
+ * one query for all of them finds out whether anything changed; and every few seconds each is checked for what no query shows,
+ * such as claims of an issuer.
  */
 import type { Caller } from '../../domain/access/caller.ts';
 import { Fault } from '../../domain/error/fault.ts';
@@ -10,6 +12,10 @@ import { BackgroundLoop, type LoopWatch } from '../../time/repeat-until-stopped.
 export interface OpenStreamsOptions {
   readonly now: () => number;
   readonly watch: LoopWatch;
+  /** Another text after every change of credentials, by any replica. */
+  readonly readState: () => Promise<string>;
+  /** A change of which no notice arrived: empties what is cached, and calls checkAll. */
+  readonly onMissedChange: () => void;
 }
 
 interface OpenStream {
@@ -22,18 +28,20 @@ const TICK_MS = 500;
 const TICKS_PER_FULL_CHECK = 20;
 
 export class OpenStreams {
-  readonly #now: () => number;
+  readonly #options: OpenStreamsOptions;
   readonly #streams = new Set<OpenStream>();
   readonly #loop: BackgroundLoop;
   #tick = 0;
+  /** Null: not read since the first of these streams was opened. */
+  #state: string | null = null;
 
-  constructor({ now, watch }: OpenStreamsOptions) {
-    this.#now = now;
+  constructor(options: OpenStreamsOptions) {
+    this.#options = options;
     this.#loop = new BackgroundLoop({
       name: 'checking the callers of streams',
       everyMs: TICK_MS,
       pass: () => this.#pass(),
-      watch,
+      watch: options.watch,
     });
   }
 
@@ -58,13 +66,24 @@ export class OpenStreams {
   }
 
   async #pass() {
-    if (this.#streams.size === 0) return 'idle' as const;
+    if (this.#streams.size === 0) {
+      this.#state = null;
+      return 'idle' as const;
+    }
     this.#tick += 1;
     const isFull = this.#tick % TICKS_PER_FULL_CHECK === 0;
-    const now = this.#now();
+    const now = this.#options.now();
     for (const stream of this.#streams)
       if (isFull || (stream.caller.expiresAt ?? Number.POSITIVE_INFINITY) <= now) await this.#check(stream);
+    await this.#findMissedChange();
     return 'passed' as const;
+  }
+
+  async #findMissedChange(): Promise<void> {
+    const state = await this.#options.readState();
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#options.onMissedChange();
   }
 
   /** Where the check itself fails, because the database is away, the stream goes on until there is an answer. */

@@ -9,6 +9,7 @@ import { Fault } from '../../domain/error/fault.ts';
 export interface RequestSource {
   readonly method: string;
   readonly host: string;
+  readonly protocol: string;
   readonly origin: string | undefined;
   /** Sec-Fetch-Site. Browsers send it to HTTPS and loopback only. */
   readonly fetchSite: string | undefined;

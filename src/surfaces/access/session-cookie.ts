@@ -1,6 +1,9 @@
 /**
  * The cookies of the console. Scripts cannot read them (HttpOnly). Under TLS they are Secure, and the prefix `__Host-` makes
  * the browser refuse one that another host of the same domain sets.
+ *
+ * For a browser, all ports of a host share its cookies. So their names end with what distinguishes the deployment, and two
+ * servers on one host, each with its own database, do not sign each other's users out. Replicas of one deployment share the name.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
@@ -14,14 +17,25 @@ export const SESSION_COOKIE: CookieKind = { name: 'ingot_session', sameSite: 'St
 const SECURE_PREFIX = '__Host-';
 const MAX_COOKIES = 16_384;
 
-/** The value of a cookie, under its name with or without TLS; null where the request has none. */
-export function cookieOf(header: string | undefined, { name }: CookieKind): string | null {
+/** How a request was sent. */
+interface SentOver {
+  readonly protocol: string;
+}
+
+/** The value of a cookie; null where the request has none. Under TLS one without the prefix may be another host's word. */
+export function cookieOf(
+  header: string | undefined,
+  over: SentOver,
+  kind: CookieKind,
+  settings: CookieSettings,
+): string | null {
   if (header === undefined || header.length > MAX_COOKIES) return null;
+  const name = nameOf(kind, over, settings);
   const pairs = header.split(';').map((pair) => {
     const at = pair.indexOf('=');
     return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()] as const;
   });
-  const found = pairs.find(([key]) => key === SECURE_PREFIX + name) ?? pairs.find(([key]) => key === name);
+  const found = pairs.find(([key]) => key === name);
   const value = found?.[1] ?? '';
   return /^[A-Za-z0-9._-]+$/.test(value) ? value : null;
 }
@@ -29,10 +43,16 @@ export function cookieOf(header: string | undefined, { name }: CookieKind): stri
 export interface CookieSettings {
   /** The URL under which browsers reach the console, where a proxy is in front of it. */
   readonly publicUrl: string | null;
+  /** The same for all replicas of a deployment. */
+  readonly cookieSuffix: string;
 }
 
-export function isSecure(request: FastifyRequest, { publicUrl }: CookieSettings): boolean {
-  return request.protocol === 'https' || publicUrl?.startsWith('https:') === true;
+function nameOf({ name }: CookieKind, over: SentOver, settings: CookieSettings): string {
+  return `${isSecure(over, settings) ? SECURE_PREFIX : ''}${name}_${settings.cookieSuffix}`;
+}
+
+export function isSecure({ protocol }: SentOver, { publicUrl }: Pick<CookieSettings, 'publicUrl'>): boolean {
+  return protocol === 'https' || publicUrl?.startsWith('https:') === true;
 }
 
 export interface CookieValue {
@@ -44,17 +64,16 @@ export interface CookieValue {
 export function setCookie(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   settings: CookieSettings,
-  { name, sameSite }: CookieKind,
+  kind: CookieKind,
   { value, maxAgeSeconds }: CookieValue,
 ): void {
-  const secure = isSecure(request, settings);
   const parts = [
-    `${secure ? SECURE_PREFIX : ''}${name}=${value}`,
+    `${nameOf(kind, request, settings)}=${value}`,
     'Path=/',
     ...(maxAgeSeconds === null ? [] : [`Max-Age=${maxAgeSeconds}`]),
     'HttpOnly',
-    `SameSite=${sameSite}`,
-    ...(secure ? ['Secure'] : []),
+    `SameSite=${kind.sameSite}`,
+    ...(isSecure(request, settings) ? ['Secure'] : []),
   ];
   reply.header('set-cookie', parts.join('; '));
 }

@@ -11,7 +11,7 @@ import type { Credentials } from './credentials.ts';
 import { IdentityCache } from './identity-cache.ts';
 import type { Issuers } from './oidc/issuers.ts';
 import { checkSameOrigin } from './same-origin.ts';
-import { cookieOf, SESSION_COOKIE } from './session-cookie.ts';
+import { type CookieSettings, cookieOf, SESSION_COOKIE } from './session-cookie.ts';
 import { tokenIdentity } from './token-way-in.ts';
 
 export interface SessionLimits {
@@ -22,7 +22,7 @@ export interface SessionLimits {
 }
 
 export interface SessionSettings {
-  readonly sessions: SessionLimits;
+  readonly sessions: SessionLimits & CookieSettings;
   readonly roles: RoleTable;
   readonly issuers: Issuers;
 }
@@ -33,7 +33,7 @@ const MAX_TOUCHED = 10_000;
 
 export class SessionWayIn implements WayIn {
   readonly #database: Database;
-  readonly #limits: SessionLimits;
+  readonly #limits: SessionLimits & CookieSettings;
   readonly #roles: RoleTable;
   readonly #issuers: Issuers;
   readonly #now: () => number;
@@ -53,7 +53,8 @@ export class SessionWayIn implements WayIn {
 
   identify(credentials: Credentials): Promise<Identity> | null {
     if (credentials.authorization) return null;
-    const secret = cookieOf(credentials.cookie, SESSION_COOKIE);
+    const { cookie, source } = credentials;
+    const secret = source && cookieOf(cookie, source, SESSION_COOKIE, this.#limits);
     return secret === null ? null : this.#ownerOf(secret, credentials);
   }
 

@@ -21,6 +21,8 @@ const limits = z.strictObject({
   new_machines_per_minute: count(1_000),
   /** A connection that has made no request for this long is closed. */
   idle_connection_seconds: z.int().min(1).max(3_600).default(10),
+  /** A client that takes nothing of what waits for it for this long is disconnected. */
+  unread_answer_seconds: z.int().min(1).max(3_600).default(60),
 });
 
 export const limitsConfiguration = limits.default(() => limits.parse({}));

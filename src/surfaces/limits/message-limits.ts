@@ -19,14 +19,31 @@ const LARGE_METHODS: ReadonlySet<string> = new Set([
   'CreateMachine',
   'CreatePlan',
 ]);
+/** The calls that may name every machine of a fleet. An id is one field, which costs little to decode. */
+const MANY_IDS_METHODS: ReadonlySet<string> = new Set([
+  'PreviewRollout',
+  'CreateRollout',
+  'RetryFailed',
+  'SkipMachines',
+]);
 /** Filters have their own limit, whose refusal names the place; a list of ids is short. */
 const LIST_BYTES = 256 * KIB;
 const LIST_FIELDS: ReadonlySet<string> = new Set(['filter', 'machine_ids']);
 
 export const MESSAGE_LIMITS = { fields: 4_000, values: 4_000, depth: 32 } as const;
+const MANY_IDS_LIMITS = { fields: 110_000, values: 110_000, depth: 32 } as const;
+
+function limitsOf({ name }: DescMethod): typeof MESSAGE_LIMITS | typeof MANY_IDS_LIMITS {
+  return MANY_IDS_METHODS.has(name) ? MANY_IDS_LIMITS : MESSAGE_LIMITS;
+}
+
+/** Such a call is decoded, checked and carried out in turns of their own, so that none of them is long. */
+export function takesManyIds(methodName: string): boolean {
+  return MANY_IDS_METHODS.has(methodName.slice(methodName.lastIndexOf('/') + 1));
+}
 
 export function maxBytesOf({ name, input }: DescMethod): number {
-  if (LARGE_METHODS.has(name)) return LARGEST_BODY_BYTES;
+  if (LARGE_METHODS.has(name) || MANY_IDS_METHODS.has(name)) return LARGEST_BODY_BYTES;
   return input.fields.some((field) => LIST_FIELDS.has(field.name)) ? LIST_BYTES : DEFAULT_BODY_BYTES;
 }
 
@@ -38,12 +55,12 @@ export function requestTooLarge(maxBytes: number): Fault {
 }
 
 /** Throws when decoding it would take too long. */
-export function checkBinary(desc: DescMessage, bytes: Uint8Array): void {
-  refuse(desc, tooManyFields(desc, bytes, MESSAGE_LIMITS));
+export function checkBinary(method: DescMethod, bytes: Uint8Array): void {
+  refuse(method.input, tooManyFields(method.input, bytes, limitsOf(method)));
 }
 
-export function checkJson(desc: DescMessage, bytes: Uint8Array): void {
-  refuse(desc, tooManyValues(bytes, MESSAGE_LIMITS));
+export function checkJson(method: DescMethod, bytes: Uint8Array): void {
+  refuse(method.input, tooManyValues(bytes, limitsOf(method)));
 }
 
 function refuse(desc: DescMessage, problem: string | null): void {
@@ -57,7 +74,7 @@ function refuse(desc: DescMessage, problem: string | null): void {
 export function decodeMessage(method: DescMethod, bytes: Uint8Array): unknown {
   const maxBytes = maxBytesOf(method);
   if (bytes.length > maxBytes) throw requestTooLarge(maxBytes);
-  checkBinary(method.input, bytes);
+  checkBinary(method, bytes);
   try {
     return fromBinary(method.input, bytes);
   } catch (error) {

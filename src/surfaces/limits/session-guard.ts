@@ -3,6 +3,7 @@
  * it asked for. A connection that does otherwise is closed; each of these would hold memory, or cost time, for nothing.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
 import { KeyedRate } from '../../domain/limit/keyed-rate.ts';
 
 export interface SessionLimits {
@@ -18,15 +19,33 @@ export interface SessionLimits {
 const RESETS = { perSecond: 50, burst: 500 } as const;
 const SWEEPS = 4;
 
+/** How long the last words to a client may take. */
+const FAREWELL_MS = 200;
+
 interface SessionServer {
+  on(event: 'connection', listener: (socket: Socket) => void): unknown;
   on(event: 'session', listener: (session: ServerHttp2Session) => void): unknown;
 }
 
 export function guardSessions(server: SessionServer, limits: SessionLimits): void {
-  server.on('session', (session) => guard(session, limits));
+  // A session that is destroyed while its client floods it may leave the connection under TLS open, and hides it.
+  const sockets = new Map<string, Socket>();
+  server.on('connection', (socket) => {
+    const key = peerOf(socket);
+    sockets.set(key, socket);
+    socket.once('close', () => sockets.delete(key));
+  });
+  server.on('session', (session) => {
+    const socket = sockets.get(peerOf(session.socket));
+    guard(session, limits, () => socket?.destroy());
+  });
 }
 
-function guard(session: ServerHttp2Session, limits: SessionLimits): void {
+function peerOf({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+function guard(session: ServerHttp2Session, limits: SessionLimits, cutOff: () => void): void {
   const address = session.socket.remoteAddress ?? '';
   let isClosing = false;
   const close = (why: Parameters<SessionLimits['onClosed']>[0]) => {
@@ -36,6 +55,7 @@ function guard(session: ServerHttp2Session, limits: SessionLimits): void {
     session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     // In the next turn of the loop, so that the client learns why.
     setImmediate(() => session.destroy());
+    setTimeout(cutOff, FAREWELL_MS).unref();
   };
   const idle = setTimeout(() => close('idle'), limits.firstStreamMs).unref();
   const resets = new KeyedRate(RESETS, limits.now);

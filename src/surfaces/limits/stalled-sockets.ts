@@ -4,8 +4,6 @@
  */
 import type { Server, Socket } from 'node:net';
 
-/** How long a client may take nothing of what waits for it. */
-export const STALLED_MS = 60_000;
 const SWEEPS = 4;
 
 interface Waiting {
@@ -14,8 +12,8 @@ interface Waiting {
   readonly sweeps: number;
 }
 
-/** Returns what ends it. */
-export function closeStalledSockets(server: Server, stalledMs = STALLED_MS): () => void {
+/** `stalledMs`: how long a client may take nothing of what waits for it. Returns what ends it. */
+export function closeStalledSockets(server: Server, stalledMs: number): () => void {
   const sockets = new Map<Socket, Waiting>();
   const add = (socket: Socket) => {
     sockets.set(socket, { sent: 0, sweeps: 0 });

@@ -21,6 +21,7 @@ import type { Authenticator } from '../access/authenticator.ts';
 import { credentialsOfRequest } from '../access/credentials.ts';
 import { routeName } from '../access/known-methods.ts';
 import type { MachineCertificates } from '../access/machine-certificates.ts';
+import type { OpenStreams } from '../access/open-streams.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, retryHeaders, WIRE } from '../fault-wire.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
@@ -28,6 +29,7 @@ import type { MachineTokens } from '../machine-tokens.ts';
 import { AGENT_ERRORS } from './agent-errors.ts';
 import { AGENT_ROUTES } from './api/agent-api.ts';
 import type { RestRoute } from './api/route.ts';
+import { endWithCaller } from './end-with-caller.ts';
 import { textOf } from './query.ts';
 import { noteReason } from './refused-requests.ts';
 import type { RestDependencies } from './rest-errors.ts';
@@ -40,6 +42,7 @@ export interface AgentRouteDependencies {
   readonly tokens: MachineTokens;
   readonly certificates: MachineCertificates;
   readonly authenticator: Authenticator;
+  readonly streams: OpenStreams;
   readonly refusals: RestDependencies['refusals'];
   readonly limits: RequestLimits;
   readonly ttls: PresenceTtls;
@@ -84,8 +87,10 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
         ...AGENT_ERRORS.RATE_LIMITED,
         detail: error.message,
       });
+    if (error instanceof Fault && (error.kind === 'permission_denied' || error.kind === 'unauthenticated'))
+      return refuse(reply, { ...AGENT_ERRORS.INVALID_TOKEN, detail: error.message });
     const status = error.statusCode ?? 500;
-    const isAway = error instanceof DatabaseAway;
+    const isAway = error instanceof DatabaseAway || (error instanceof Fault && error.kind === 'unavailable');
     const refusal =
       status < 500
         ? invalidPayload(badBodyText(error), status)
@@ -102,7 +107,8 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
     config: async ({ request, reply }) => {
       const owner = await findOwner(dependencies, request);
       if (owner === 'revoked') return refuse(reply, REVOKED_TOKEN);
-      if (!owner && !(await operatorOf(dependencies, request, AGENT_ROUTES.config)))
+      if (owner) dependencies.limits.countCallOf(`agent ${owner.machineId}`);
+      else if (!(await operatorOf(dependencies, request, AGENT_ROUTES.config)))
         return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
       return { config: null };
     },
@@ -118,6 +124,7 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
         provider: textOf(query, 'provider_name'),
         schedulable: schedulable === null ? null : BOOLEANS[schedulable as keyof typeof BOOLEANS],
       };
+      await endWithCaller(dependencies, { request, reply }, caller);
       return reply.type('application/json').send(Readable.from(listReady(dependencies, filter)));
     },
   };
@@ -129,6 +136,9 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
     },
     keepalive: gate,
     rotateToken: gate,
+    // Their handlers count the caller that they find.
+    config: async () => 'open',
+    list: async () => 'open',
   });
 }
 
@@ -350,12 +360,13 @@ function withRetryAfter(reply: FastifyReply, { status }: Refusal): FastifyReply 
 
 /** The operator who calls, of any built-in role, or of one that has the route. Null: the token is a machine's, or none. */
 async function operatorOf(
-  { authenticator }: AgentRouteDependencies,
+  { authenticator, limits }: AgentRouteDependencies,
   request: FastifyRequest,
   route: RestRoute,
 ): Promise<Caller | null> {
   try {
     const caller = await authenticator.caller(credentialsOfRequest(request));
+    limits.countCall(caller);
     return mayCall(caller, routeName(route), 'viewer') ? caller : null;
   } catch (error) {
     if (error instanceof Fault && error.kind === 'unauthenticated') return null;

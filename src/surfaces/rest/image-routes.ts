@@ -16,9 +16,11 @@ import {
   removeImage,
   storeImage,
 } from '../../store/nodes/images.ts';
+import type { OpenStreams } from '../access/open-streams.ts';
 import { IMAGE_ROUTES, PIECE_BYTES } from './api/netboot-api.ts';
 import { bootOf } from './boot-caller.ts';
 import { type BootRouteDependencies, fetchOf } from './boot-routes.ts';
+import { endWithCaller } from './end-with-caller.ts';
 import { textOf } from './query.ts';
 import { callerWith } from './rest-errors.ts';
 import type { SecretReads } from './secret-reads.ts';
@@ -28,6 +30,7 @@ import { type RouteCall, serveRoutes } from './serve-routes.ts';
 export interface ImageRouteDependencies extends BootRouteDependencies {
   readonly files: ImageFiles;
   readonly reads: SecretReads;
+  readonly streams: OpenStreams;
 }
 
 export function imageRoutes(app: FastifyInstance, dependencies: ImageRouteDependencies): void {
@@ -100,7 +103,10 @@ async function sendContent(
   const read = { kind: 'image', subject: name, to: 'fetched' } as const;
   await files.checkUnchanged(image.sha256);
   const file = { root: files.root, path: image.sha256, sha256: image.sha256 };
-  if (caller) await reads.byOperator(caller.actor, read);
+  if (caller) {
+    await endWithCaller(dependencies, { request, reply }, caller);
+    await reads.byOperator(caller.actor, read);
+  }
   if (boot?.image !== name) return sendFile(request, reply, file);
   const { machineId, bootNo } = boot;
   await reads.byBoot(request, boot, read);

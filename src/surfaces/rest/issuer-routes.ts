@@ -52,8 +52,9 @@ export async function issuerRoutes(
       }
     },
     finishSignIn: async ({ request, reply }) => {
-      const attempt = readAttempt(cookieOf(request.headers.cookie, ATTEMPT_COOKIE) ?? '');
-      setCookie({ request, reply }, dependencies.sessions, ATTEMPT_COOKIE, { value: '', maxAgeSeconds: 0 });
+      const { sessions } = dependencies;
+      const attempt = readAttempt(cookieOf(request.headers.cookie, request, ATTEMPT_COOKIE, sessions) ?? '');
+      setCookie({ request, reply }, sessions, ATTEMPT_COOKIE, { value: '', maxAgeSeconds: 0 });
       const issuer = attempt && dependencies.issuers.named(attempt.issuer);
       if (!attempt || !issuer) return leaveFor(reply, failedAt('/', 'expired'));
       const returnTo = safePath(attempt.returnTo);

@@ -2,13 +2,18 @@
  * Where machines report. They have no account: anyone may report facts, and an installation is reported by the boot
  * that was given a token. Installers are scripts, so the body is parsed as JSON whatever its content-type.
  */
-import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { reportNode } from '../../operations/nodes/node-report.ts';
+import { findReporter, isAtHome } from '../../operations/nodes/report-admission.ts';
 import { readReport } from '../../operations/nodes/report-input.ts';
+import { isKnownReporter } from '../../store/nodes/known-reporter.ts';
 import { NOT_JSON, tooComplex, unstorableText } from '../bad-body.ts';
+import { readBoundedBody } from '../limits/bounded-body.ts';
 import { tooManyValues } from '../limits/json-values.ts';
+import { DEFAULT_BODY_BYTES } from '../limits/message-limits.ts';
 import { unstorablePath } from '../storable.ts';
-import { REPORT_ROUTES } from './api/netboot-api.ts';
+import { MAX_REPORT_BYTES, REPORT_ROUTES } from './api/netboot-api.ts';
 import { clientAddress } from './client-address.ts';
 import { refuseBrowsers } from './machines-only.ts';
 import type { NodeRouteDependencies } from './node-routes.ts';
@@ -22,7 +27,11 @@ const SPACE = 0x20;
 export async function reportRoutes(app: FastifyInstance, dependencies: NodeRouteDependencies): Promise<void> {
   answerFaults(app, dependencies);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => {
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const body = await readBoundedBody(payload, {
+      bytes: DEFAULT_BODY_BYTES,
+      known: async () => ((await isKnownSender(request, dependencies)) ? MAX_REPORT_BYTES : 0),
+    });
     const problem = tooManyValues(body, REPORT_LIMITS);
     if (problem) throw tooComplex(problem);
     return parseLeniently(body);
@@ -46,6 +55,13 @@ export async function reportRoutes(app: FastifyInstance, dependencies: NodeRoute
       };
     },
   });
+}
+
+/** A boot that has a token, or the installer of an installation that is under way. Others report facts, which are short. */
+async function isKnownSender(request: FastifyRequest, { nodes }: NodeRouteDependencies): Promise<boolean> {
+  const address = clientAddress(request);
+  const { boot } = await findReporter(nodes.database, bearerOf(request), address);
+  return boot === null ? isKnownReporter(nodes.database, address) : isAtHome(boot, address);
 }
 
 /** Other fields lose characters that cannot be stored; an address or a status that has some is invalid. */

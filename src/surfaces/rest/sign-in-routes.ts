@@ -56,10 +56,10 @@ export async function signInRoutes(app: FastifyInstance, dependencies: SignInDep
 /** Whose session the cookie is; null: there is no live session. */
 async function sessionCaller(
   request: FastifyRequest,
-  { authenticator }: SignInDependencies,
+  { authenticator, sessions }: SignInDependencies,
 ): Promise<Caller | null> {
   const credentials = { ...credentialsOfRequest(request), authorization: undefined, certificate: null };
-  if (cookieOf(credentials.cookie, SESSION_COOKIE) === null) return null;
+  if (cookieOf(request.headers.cookie, request, SESSION_COOKIE, sessions) === null) return null;
   try {
     return await authenticator.caller(credentials);
   } catch (error) {
@@ -94,16 +94,17 @@ async function ownerOf(
 async function endSessionOf(
   request: FastifyRequest,
   caller: Caller,
-  { database, sessionsChanged }: SignInDependencies,
+  { database, sessions, sessionsChanged }: SignInDependencies,
 ): Promise<void> {
-  const secret = cookieOf(request.headers.cookie, SESSION_COOKIE);
+  const secret = cookieOf(request.headers.cookie, request, SESSION_COOKIE, sessions);
   if (secret === null) return;
   await endSession(database, secret, actorIn(request, caller));
   sessionsChanged();
 }
 
 function clearCookie(call: BrowserCall, { sessions }: SignInDependencies): void {
-  if (cookieOf(call.request.headers.cookie, SESSION_COOKIE) === null) return;
+  const { request } = call;
+  if (cookieOf(request.headers.cookie, request, SESSION_COOKIE, sessions) === null) return;
   setCookie(call, sessions, SESSION_COOKIE, { value: '', maxAgeSeconds: 0 });
 }
 

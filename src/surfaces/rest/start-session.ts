@@ -4,12 +4,12 @@ import type { Caller } from '../../domain/access/caller.ts';
 import type { Database } from '../../store/database/database.ts';
 import { createSession, type SessionOwner } from '../../store/sessions.ts';
 import { newSecret } from '../../store/tokens.ts';
-import { SESSION_COOKIE, setCookie } from '../access/session-cookie.ts';
+import { type CookieSettings, SESSION_COOKIE, setCookie } from '../access/session-cookie.ts';
 import type { SessionLimits } from '../access/session-way-in.ts';
 
 export interface SessionDependencies {
   readonly database: Database;
-  readonly sessions: SessionLimits;
+  readonly sessions: SessionLimits & CookieSettings;
   readonly newSessionId: () => string;
 }
 

@@ -11,6 +11,7 @@ import { parseContentType as parseConnectType } from '@connectrpc/connect/protoc
 import { parseContentType as parseWebType } from '@connectrpc/connect/protocol-grpc-web';
 import { Fault } from '../../domain/error/fault.ts';
 import { checkBinary, checkJson, maxBytesOf, requestTooLarge } from '../limits/message-limits.ts';
+import { takesNumberTexts, withNumberTexts } from './number-texts.ts';
 
 export interface Framing {
   readonly binary: boolean;
@@ -64,19 +65,20 @@ export async function withCheckedBody(
     throw malformed(method, 'it is compressed in a way that is not known here; use gzip or br');
   const limit = maxBytesOf(method);
   const body = await readUpTo(request, limit + (framing.envelope ? ENVELOPE_BYTES : 0), limit);
-  const message = await messageOf(
-    body,
-    framing,
-    encoding as 'identity' | keyof typeof INFLATE,
-    limit,
-    method,
-  );
-  if (framing.binary) checkBinary(method.input, message);
-  else {
-    if (!isUtf8(message)) throw malformed(method, 'it is not UTF-8');
-    checkJson(method.input, message);
-  }
+  const read = await messageOf(body, framing, encoding as 'identity' | keyof typeof INFLATE, limit, method);
+  const message = framing.binary ? checkedBinary(method, read) : checkedJson(method, read);
   return { request: withMessage(request, framing, message), framing, message };
+}
+
+function checkedBinary(method: DescMethod, message: Uint8Array): Uint8Array {
+  checkBinary(method, message);
+  return message;
+}
+
+function checkedJson(method: DescMethod, message: Uint8Array): Uint8Array {
+  if (!isUtf8(message)) throw malformed(method, 'it is not UTF-8');
+  checkJson(method, message);
+  return takesNumberTexts(method) ? withNumberTexts(method.input, message) : message;
 }
 
 /** The same request with a message that every method takes, for a refusal that does not depend on the message. */

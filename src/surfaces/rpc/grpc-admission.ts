@@ -5,6 +5,7 @@
  */
 import { toBinary } from '@bufbuild/protobuf';
 import * as grpc from '@grpc/grpc-js';
+import type { Caller } from '../../domain/access/caller.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
 import { type Credentials, credentialsOfCall } from '../access/credentials.ts';
@@ -77,7 +78,7 @@ export class GrpcAdmission {
     metadata: grpc.Metadata,
   ): Promise<() => void> {
     const { authenticator, limits } = this.#dependencies;
-    const credentials = credentialsOf(call, metadata);
+    const credentials = this.#credentialsOf(call, metadata);
     const target = this.#targets.get(path);
     if (target) {
       this.#admitted.set(metadata, await admitCall({ ...target, credentials }, this.#dependencies));
@@ -90,16 +91,31 @@ export class GrpcAdmission {
     }
     const caller = await authenticator.caller(credentials);
     limits.countCall(caller);
-    return responseStream ? limits.openStream(caller) : () => {};
+    return responseStream ? this.#openStream(call, caller, credentials) : () => {};
   }
-}
 
-function credentialsOf(call: Call, metadata: grpc.Metadata): Credentials {
-  return credentialsOfCall({
-    metadata,
-    getPeer: () => call.getPeer(),
-    getAuthContext: () => call.getAuthContext(),
-  });
+  /** A stream that no service handles ends with its caller's credentials, too. */
+  #openStream(call: Call, caller: Caller, credentials: Credentials): () => void {
+    const { authenticator, limits, streams } = this.#dependencies;
+    const close = limits.openStream(caller);
+    const stream = streams.open(caller, () => authenticator.caller(credentials));
+    stream.signal.addEventListener('abort', () =>
+      call.sendStatus(refusal(stream.signal.reason, this.#dependencies)),
+    );
+    return () => {
+      stream.close();
+      close();
+    };
+  }
+
+  #credentialsOf(call: Call, metadata: grpc.Metadata): Credentials {
+    const given = {
+      metadata,
+      getPeer: () => call.getPeer(),
+      getAuthContext: () => call.getAuthContext(),
+    };
+    return credentialsOfCall(given, this.#dependencies.proxies);
+  }
 }
 
 function tooLate(): CallFailed {

@@ -27,9 +27,6 @@ import {
   type Service,
 } from './service.ts';
 
-/** A stream whose client reads nothing for this long is ended; the client can resume from its cursor. */
-const SLOW_READER_MS = 60_000;
-
 /** More than one identity may have streams: the limit of an identity, and not this one, is what a client meets. */
 const STREAMS_PER_CONNECTION = 1_000;
 const SESSION_MEGABYTES = 64;
@@ -70,7 +67,8 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
     'grpc.keepalive_timeout_ms': 10_000,
     'grpc.keepalive_permit_without_calls': 1,
   });
-  for (const service of options.services) addService(server, service, admission, options.dependencies);
+  const mount = { admission, dependencies: options.dependencies, slowReaderMs: options.sessions.stalledMs };
+  for (const service of options.services) addService(server, service, mount);
   const health = new HealthImplementation({
     '': 'SERVING',
     ...Object.fromEntries(options.services.map(({ desc }) => [desc.typeName, 'SERVING' as const])),
@@ -86,7 +84,7 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
   health.addToServer(server);
   addReflection(server, options.services);
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
-  const security = grpcCredentials(options.tls, HANDSHAKE_MS);
+  const security = grpcCredentials(options.tls, Math.min(HANDSHAKE_MS, options.sessions.firstStreamMs));
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(`${host}:${options.port}`, security.credentials, (error, bound) =>
       error ? reject(error) : resolve(bound),
@@ -121,12 +119,15 @@ function http2ServersOf(server: grpc.Server): Http2Server[] {
 
 const passBytes = (bytes: Buffer): Buffer => bytes;
 
-function addService(
-  server: grpc.Server,
-  service: Service,
-  admission: GrpcAdmission,
-  dependencies: CallDependencies,
-): void {
+/** What the handlers of every method share. */
+interface Mount {
+  readonly admission: GrpcAdmission;
+  readonly dependencies: CallDependencies;
+  /** A stream whose client reads nothing for this long is ended; the client can resume from its cursor. */
+  readonly slowReaderMs: number;
+}
+
+function addService(server: grpc.Server, service: Service, mount: Mount): void {
   const definition: Record<string, grpc.MethodDefinition<Buffer, Buffer>> = {};
   const implementation: grpc.UntypedServiceImplementation = {};
   for (const method of service.desc.methods) {
@@ -140,18 +141,12 @@ function addService(
       responseDeserialize: passBytes,
     };
     implementation[method.localName] =
-      method.methodKind === 'server_streaming'
-        ? streaming(method, admission, dependencies)
-        : unary(method, admission, dependencies);
+      method.methodKind === 'server_streaming' ? streaming(method, mount) : unary(method, mount);
   }
   server.addService(definition, implementation);
 }
 
-function unary(
-  method: DescMethod,
-  admission: GrpcAdmission,
-  dependencies: CallDependencies,
-): grpc.handleUnaryCall<Buffer, Buffer> {
+function unary(method: DescMethod, { admission, dependencies }: Mount): grpc.handleUnaryCall<Buffer, Buffer> {
   return (call, callback) => {
     callUnary(incoming(method, admission, call), dependencies)
       .then((answer) => encodeInSlices(method.output, answer))
@@ -164,12 +159,11 @@ function unary(
 
 function streaming(
   method: DescMethod,
-  admission: GrpcAdmission,
-  dependencies: CallDependencies,
+  { admission, dependencies, slowReaderMs }: Mount,
 ): grpc.handleServerStreamingCall<Buffer, Buffer> {
   return (call) => {
     callStream(incoming(method, admission, call), dependencies, (message) =>
-      writeWithRoom(call, encode(method, message)),
+      writeWithRoom(call, encode(method, message), slowReaderMs),
     ).then(
       () => call.end(),
       (error: unknown) => call.emit('error', serviceError(error)),
@@ -195,7 +189,11 @@ function incoming(method: DescMethod, admission: GrpcAdmission, call: ReceivedCa
 }
 
 /** Waits while the client's buffer is full, up to a limit. */
-function writeWithRoom(call: grpc.ServerWritableStream<Buffer, Buffer>, bytes: Buffer): Promise<void> {
+function writeWithRoom(
+  call: grpc.ServerWritableStream<Buffer, Buffer>,
+  bytes: Buffer,
+  slowReaderMs: number,
+): Promise<void> {
   if (call.write(bytes)) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const settle = (finish: () => void) => () => {
@@ -214,7 +212,7 @@ function writeWithRoom(call: grpc.ServerWritableStream<Buffer, Buffer>, bytes: B
           }),
         ),
       ),
-      SLOW_READER_MS,
+      slowReaderMs,
     );
     call.on('drain', onDrain);
     call.on('cancelled', onGone);

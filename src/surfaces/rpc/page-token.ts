@@ -49,8 +49,8 @@ export function readPosition(paged: PagedList, token: string): number | null {
   throw invalidToken('page_token', 'INVALID_PAGE_TOKEN', 'is not a token that this server gave out');
 }
 
-/** The log that a cursor is a position in; it is valid for no other. */
-type CursorKind = 'events' | 'log';
+/** The log, or the rollout, that a cursor is a position in; it is valid for no other. */
+type CursorKind = 'events' | 'log' | `rollout/${string}`;
 
 export function cursorOf(kind: CursorKind, position: readonly [number, number]): string {
   return Buffer.from(JSON.stringify([kind, ...position])).toString('base64url');

@@ -1,9 +1,11 @@
 import type { AuditKey } from '../../audit/audit-key.ts';
 import type { Checkpoint } from '../../audit/chain.ts';
 import type { RoleTable } from '../../domain/access/caller.ts';
+import type { Actor } from '../../domain/actor.ts';
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
 import type { StartRunDependencies } from '../../operations/start/start-run.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
+import type { BudgetBook } from '../../store/budgets/budget-book.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { EventFeed } from '../../store/events/event-feed.ts';
 import type { MachineReader, MachineRegistrar } from '../../store/machines/machines.ts';
@@ -14,10 +16,12 @@ export interface ServerDependencies extends StartRunDependencies {
   readonly database: Database;
   readonly machines: MachineReader;
   readonly registrar: MachineRegistrar;
+  readonly budgets: BudgetBook;
   readonly feed: EventFeed;
   readonly logs: LogFollower;
   readonly defaultProvider: string;
   readonly newMachineId: () => string;
+  readonly newRolloutId: () => string;
   readonly notifyCancel: (operationId: string) => void;
   /** Tokens changed: empty the caches of tokens. */
   readonly tokensChanged: () => void;
@@ -29,7 +33,11 @@ export interface ServerDependencies extends StartRunDependencies {
   /** The roles of the configuration. */
   readonly roles: RoleTable;
   /** The key that signs the audit chain, and the checkpoints that are kept outside of the database. */
-  readonly audit: { readonly key: () => AuditKey; readonly heads: () => readonly Checkpoint[] };
+  readonly audit: {
+    readonly key: (lastKeyId: string | null) => AuditKey;
+    readonly rotateKey: (rotation: { readonly replaces: string; readonly actor: Actor }) => Promise<AuditKey>;
+    readonly heads: () => readonly Checkpoint[];
+  };
   /** Whether both ports are plaintext on addresses other than loopback. */
   readonly insecurePlaintext: boolean;
   /** The version of this program. */

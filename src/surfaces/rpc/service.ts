@@ -4,6 +4,7 @@
  * is read, handleCall reads it and answers. Both log the call and turn errors into faults.
  */
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   DescMessage,
   DescMethodServerStreaming,
@@ -22,7 +23,9 @@ import type { Credentials } from '../access/credentials.ts';
 import { methodName } from '../access/known-methods.ts';
 import type { OpenStreams } from '../access/open-streams.ts';
 import { requirePermission } from '../access/require-permission.ts';
+import type { TrustedProxies } from '../access/trusted-proxies.ts';
 import { faultOf } from '../fault-wire.ts';
+import { takesManyIds } from '../limits/message-limits.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
 import { isStorable, unstorablePath } from '../storable.ts';
 import { asSeenBy } from '../viewer-words.ts';
@@ -71,6 +74,7 @@ export interface CallDependencies {
   readonly authenticator: Authenticator;
   readonly limits: RequestLimits;
   readonly streams: OpenStreams;
+  readonly proxies: TrustedProxies;
   readonly logUnexpected: (error: unknown, requestId: string, method: string) => void;
   readonly logCall: (entry: CallEntry) => void;
   /** Refused and failed calls become events. */
@@ -98,6 +102,8 @@ export interface AdmittedCall extends ArrivingCall {
   readonly caller: Caller;
   readonly requestId: string;
   readonly startedAt: number;
+  /** Of the authenticator, when the caller was let in. */
+  readonly changes: number;
 }
 
 /** A call with its message. */
@@ -172,12 +178,13 @@ export async function admitCall(
 ): Promise<AdmittedCall> {
   const started = { requestId: randomUUID(), startedAt: dependencies.monotonicNow() };
   const call = { service, method, credentials, ...started };
+  const { changes } = dependencies.authenticator;
   let caller: Caller | null = null;
   try {
     caller = actingCaller(await dependencies.authenticator.caller(credentials), call.requestId);
     dependencies.limits.countCall(caller);
     checkRole(caller, call);
-    return { ...call, caller };
+    return { ...call, caller, changes };
   } catch (error) {
     throw failedCall({ ...call, caller }, dependencies, error);
   }
@@ -190,14 +197,23 @@ async function handleCall<T>(
 ): Promise<T> {
   const { caller, signal, requestId } = call;
   try {
+    await checkAgain(call, dependencies);
     const request = call.request();
+    const pause = takesManyIds(nameOf(call)) ? nextTurn : null;
+    await pause?.();
     checkStorable(request);
+    await pause?.();
     const result = await work(request, { caller, signal, requestId });
     logOutcome(call, dependencies, 'ok');
     return result;
   } catch (error) {
     throw failedCall(call, dependencies, error);
   }
+}
+
+/** A client may take its time between the headers of a call and its message: who was revoked meanwhile is refused. */
+async function checkAgain(call: IncomingCall, { authenticator }: CallDependencies): Promise<void> {
+  if (call.changes !== authenticator.changes) checkRole(await authenticator.caller(call.credentials), call);
 }
 
 interface LoggedCall extends ArrivingCall {

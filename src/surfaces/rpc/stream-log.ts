@@ -14,7 +14,10 @@ export interface LogChunkFields {
   readonly step: string;
 }
 
-/** One message for each line, from the cursor on, until the operation ends or its machine leaves the caller's scope. */
+/**
+ * One message for each line, from the cursor on, until the operation ends or its machine leaves the caller's scope: that is
+ * checked with every batch, also an empty one, for a log may have no new line for hours.
+ */
 export async function* streamLog(
   dependencies: ServerDependencies,
   { operationId, machineId }: Operation,

@@ -10,6 +10,7 @@ import { AttentionPanel } from './attention-panel.tsx';
 import { EffectiveStates } from './effective-states.tsx';
 import { FailedPanel, InProgressPanel } from './operation-panels.tsx';
 import { OverduePanel } from './overdue-panel.tsx';
+import { RolloutsPanel } from './rollouts-panel.tsx';
 import { UpstreamsPanel } from './upstreams-panel.tsx';
 
 export function FleetPage() {
@@ -38,6 +39,7 @@ export function FleetPage() {
             <div className="stack">
               <UpstreamsPanel overview={overview.data} />
               <AttentionPanel overview={overview.data} />
+              <RolloutsPanel overview={overview.data} />
               <InProgressPanel overview={overview.data} />
               <AgentsPanel overview={overview.data} />
             </div>

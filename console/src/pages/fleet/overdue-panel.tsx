@@ -44,7 +44,7 @@ export function OverduePanel({ overview: { overdue } }: { overview: Overview }) 
                   <StateBadge layer={LAYERS[layer] ?? 'status'} state={state} />{' '}
                   <span className="soft">{layer.replace('_', ' ')}</span>
                 </td>
-                <td>{ageText(Number(limitSeconds) * 1000)}</td>
+                <td>{limitSeconds === 0n ? 'its duration' : ageText(Number(limitSeconds) * 1000)}</td>
               </tr>
             ))}
           </tbody>

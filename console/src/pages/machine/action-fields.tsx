@@ -1,13 +1,9 @@
 /** The fields of an action's dialog, each with its control. */
-import { useQuery } from '@tanstack/react-query';
 import { useId } from 'react';
 import type { ActionMachine, MachineAction } from '../../../../src/domain/machine/machine-action.ts';
-import { admin } from '../../api/clients.ts';
-import { failureOf } from '../../api/failure.ts';
-import { rest } from '../../api/rest.ts';
-import { SelectField } from '../../ui/select-field.tsx';
 import { WorkflowField } from '../nodes/workflow-field.tsx';
-import { choicesOf, type FieldName, imageFault } from './action-form.ts';
+import { choicesOf, type FieldName } from './action-form.ts';
+import { ImageField, PoolField } from './catalog-fields.tsx';
 
 export interface FieldProps {
   readonly action: MachineAction;
@@ -39,8 +35,8 @@ const FORCE_TITLES: Partial<Record<MachineAction, string>> = {
 };
 
 const CONTROLS = {
-  image: ImageField,
-  pool: PoolField,
+  image: NamedImageField,
+  pool: NamedPoolField,
   mode: ChoiceField,
   service: ChoiceField,
   flag: ChoiceField,
@@ -112,64 +108,12 @@ function ChoiceField({ action, field, machine, value, onChange }: FieldProps) {
   );
 }
 
-function ImageField({ field, value, onChange }: FieldProps) {
-  const id = useId();
-  const images = useQuery({
-    queryKey: ['images'],
-    queryFn: async () => (await rest<{ data: { name: string }[] }>('GET', '/api/v1/images')).data,
-  });
-  const fault = imageFault(value);
-  return (
-    <div>
-      <label className="field">
-        <span>{TITLES[field]}</span>
-        <input
-          className="input mono"
-          list={id}
-          spellCheck={false}
-          aria-invalid={fault !== '' || undefined}
-          aria-describedby={`${id}-hint`}
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      </label>
-      <datalist id={id}>
-        {images.data?.map((image) => (
-          <option key={image.name} value={image.name} />
-        ))}
-      </datalist>
-      <p id={`${id}-hint`} className={fault === '' ? 'hint soft' : 'hint fault'}>
-        {fault ||
-          (images.isError
-            ? `Failed to load images: ${failureOf(images.error).message}. Enter a name.`
-            : images.data &&
-              'Leave it empty for the default image. The provider may accept names that are not in the list.')}
-      </p>
-    </div>
-  );
+function NamedImageField({ field, value, onChange }: FieldProps) {
+  return <ImageField title={TITLES[field]} value={value} onChange={onChange} />;
 }
 
-function PoolField({ field, value, onChange }: FieldProps) {
-  const pools = useQuery({
-    queryKey: ['pools'],
-    queryFn: async () => (await admin.listPools({})).pools.map(({ name }) => name),
-  });
-  return (
-    <SelectField
-      title={TITLES[field]}
-      value={value}
-      onChange={onChange}
-      options={pools.data ?? []}
-      none="Select a pool"
-      fault={
-        pools.isError
-          ? failureOf(pools.error).message
-          : pools.data?.length === 0
-            ? 'No pools. An admin creates one with: ingot pool create <name>'
-            : ''
-      }
-    />
-  );
+function NamedPoolField({ field, value, onChange }: FieldProps) {
+  return <PoolField title={TITLES[field]} value={value} onChange={onChange} />;
 }
 
 function NodeWorkflowField({ value, onChange }: FieldProps) {

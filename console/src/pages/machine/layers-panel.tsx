@@ -1,9 +1,11 @@
 import type { ReactNode } from 'react';
 import { EFFECTIVE_STATES, effectiveReason } from '../../../../src/domain/machine/effective-state.ts';
+import type { Maintenance } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
 import type { MachineView } from '../../machine-view.ts';
+import { AvailableBadge } from '../../ui/available-badge.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
 import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
-import { Age } from '../../ui/time.tsx';
+import { Age, msOf, timestampText } from '../../ui/time.tsx';
 import {
   LAYER_NAMES,
   LAYERS,
@@ -50,6 +52,16 @@ export function EffectivePanel({ machine }: { machine: MachineView }) {
         )}
         What to do: {userAction}.
       </span>
+      <MaintenanceText maintenance={message.status?.maintenance} />
+      {message.status?.available === false && (
+        <>
+          {' '}
+          <AvailableBadge status={message.status} />{' '}
+          <span className="soft">
+            It counts as unavailable for budgets and rollouts, because {message.status.unavailableMessage}.
+          </span>
+        </>
+      )}
       {machine.presence !== '' && (
         <>
           {' '}
@@ -62,6 +74,31 @@ export function EffectivePanel({ machine }: { machine: MachineView }) {
         </>
       )}
     </p>
+  );
+}
+
+/** One line: since when, until when, why, on whose order; nothing for a machine that is in no maintenance. */
+function MaintenanceText({ maintenance }: { maintenance: Maintenance | undefined }) {
+  if (!maintenance) return null;
+  const { since, until, reason, by, exitsByItself, overdue } = maintenance;
+  return (
+    <>
+      {' '}
+      {overdue && <span className="badge tone-orange">maintenance overdue</span>}{' '}
+      <span className="soft">
+        In maintenance since <Age at={since} />
+        {by !== '' && ` by ${by}`}
+        {reason !== '' && `: ${reason}`}.
+        {until && (
+          <>
+            {' '}
+            {overdue ? 'It was over at ' : 'It ends at '}
+            {timestampText(msOf(until) ?? 0)}
+            {exitsByItself && '; the machine returns to service by itself'}.
+          </>
+        )}
+      </span>
+    </>
   );
 }
 

@@ -21,6 +21,7 @@ import { HistoryTabs } from './history-tabs.tsx';
 import { EffectivePanel, LayersPanel } from './layers-panel.tsx';
 import { NodePanel } from './node-panel.tsx';
 import { OperationPanel } from './operation-panel.tsx';
+import { RolloutsLine } from './rollouts-line.tsx';
 import { SpecPanel } from './spec-panel.tsx';
 import { actionMachine, useMachine } from './use-machine.ts';
 import { useOperation } from './use-operation.ts';
@@ -76,6 +77,7 @@ function MachineShown({ machine }: { machine: MachineView }) {
       <PageTitle title={machineId} actions={<ActionBar whyNotNow={whyNotNow} onAction={ask} />} />
       <div className="stack machine">
         <EffectivePanel machine={machine} />
+        <RolloutsLine machineId={machineId} />
         <LayersPanel machine={machine} />
         <div className="columns">
           <div className="stack">

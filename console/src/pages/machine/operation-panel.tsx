@@ -3,7 +3,7 @@ import type { OperatorAction } from '../../../../src/domain/operation/operator-a
 import { toneOf } from '../../../../src/domain/tone.ts';
 import { StepStatus_State } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { type OperationView, stepState } from '../../operation-view.ts';
-import { operationHref } from '../../pages.ts';
+import { operationHref, rolloutHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -65,6 +65,11 @@ function Progress({ operation }: { operation: OperationView }) {
         <span className="soft">
           by {message.startedBy}, <Age at={message.createdAt} />
         </span>
+        {message.rolloutId !== '' && (
+          <span className="soft">
+            part of rollout <Link href={rolloutHref(message.rolloutId)}>{message.rolloutId}</Link>
+          </span>
+        )}
       </div>
       <ProgressBar label="Progress" percent={progressPercent} tone={toneOf('status', status)} />
       <p className="soft numeric">

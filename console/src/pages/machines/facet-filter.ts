@@ -23,7 +23,8 @@ export type FacetField =
   | 'service'
   | 'effective_rack'
   | 'pool'
-  | 'schedulable';
+  | 'schedulable'
+  | 'available';
 
 export const FACETS: Readonly<Record<FacetField, string>> = {
   effective_state: 'Effective state',
@@ -33,6 +34,7 @@ export const FACETS: Readonly<Record<FacetField, string>> = {
   effective_rack: 'Rack',
   pool: 'Pool',
   schedulable: 'Schedulable',
+  available: 'Available',
 };
 
 function specFacets() {

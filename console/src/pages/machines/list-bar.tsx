@@ -1,36 +1,40 @@
 /** The lines above and below the table: the selection, and whether the list is up to date. */
+import { countText } from '../../count-text.ts';
 import { METHODS, useForbidden } from '../../identity.tsx';
 import { Button } from '../../ui/button.tsx';
-import { BULK_ACTION_NAMES, type BulkActionName, bulkAction } from './bulk-actions.ts';
+import { type Verb, verbInfo } from '../rollout-draft/step-verbs.ts';
 
-export function countText(count: number, noun = 'machine'): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
-}
+/** The verbs that have a button; every other one is a choice in the drawer that they open. */
+export const BULK_VERBS = [
+  'enter-maintenance',
+  'exit-maintenance',
+  'reboot',
+  'reimage',
+] as const satisfies readonly Verb[];
 
 export interface BulkButtonsProps {
-  readonly selected: number;
-  readonly onAct: (name: BulkActionName) => void;
+  readonly whyNot: (verb: Verb) => string;
+  readonly onAct: (verb: Verb) => void;
 }
 
-/** Why no bulk action is available now; empty if one is. */
-export function useWhyNoAction(selected: number): string {
+/** Why no rollout of the verb can be started now; empty if one can. */
+export function useWhyNotBulk(selected: number): (verb: Verb) => string {
   const forbidden = useForbidden();
-  return (
-    forbidden('operator', METHODS.start) ||
-    (selected === 0 ? 'Select machines first, with the checkboxes or the x key.' : '')
-  );
+  return (verb) =>
+    forbidden('operator', METHODS.createRollout) ||
+    forbidden('operator', [verbInfo(verb).method]) ||
+    (selected === 0 ? 'Select machines first, with the checkboxes or the x key.' : '');
 }
 
-export function BulkButtons({ selected, onAct }: BulkButtonsProps) {
-  const disabledBecause = useWhyNoAction(selected);
-  return BULK_ACTION_NAMES.map((name) => {
-    const { title, confirm } = bulkAction(name);
+export function BulkButtons({ whyNot, onAct }: BulkButtonsProps) {
+  return BULK_VERBS.map((verb) => {
+    const { title, destructive } = verbInfo(verb);
     return (
       <Button
-        key={name}
-        kind={confirm === 'typed' ? 'danger' : 'plain'}
-        disabledBecause={disabledBecause}
-        onClick={() => onAct(name)}
+        key={verb}
+        kind={destructive ? 'danger' : 'plain'}
+        disabledBecause={whyNot(verb)}
+        onClick={() => onAct(verb)}
       >
         {title}
       </Button>

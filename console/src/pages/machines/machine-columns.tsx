@@ -11,6 +11,7 @@ import { EFFECTIVE_STATES } from '../../../../src/domain/machine/effective-state
 import { rackOf, SPEC_LINES } from '../../../../src/domain/machine/spec-value.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { machineHref, operationHref } from '../../pages.ts';
+import { AvailableBadge } from '../../ui/available-badge.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
 import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
 import { Age } from '../../ui/time.tsx';
@@ -54,6 +55,7 @@ const STATUS_CELLS = {
   effective_rack: (machine) => text(rackOf(machine)),
   pool: ({ pool }) => text(pool),
   schedulable: ({ message }) => <SchedulableBadge status={message.status} />,
+  available: ({ message }) => <AvailableBadge status={message.status} />,
   operation: ({ activeOperationId: id }) =>
     id === null ? (
       NONE

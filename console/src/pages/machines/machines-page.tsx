@@ -1,5 +1,5 @@
 /** All machines: a filter, facets, a table for up to a hundred thousand rows, and bulk actions. */
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { MACHINE_FILTER } from '../../../../src/domain/filter/machine-filter.ts';
 import { failureOf } from '../../api/failure.ts';
@@ -11,21 +11,34 @@ import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
-import { BULK_ACTION_NAMES, type BulkActionName, bulkAction } from './bulk-actions.ts';
-import { BulkDialog } from './bulk-dialog.tsx';
+import { ALL_OF_THE_FLEET, type Target } from '../rollout-draft/draft.ts';
+import { type Verb, verbInfo } from '../rollout-draft/step-verbs.ts';
 import { ColumnChoice } from './column-choice.tsx';
 import { Facets } from './facets.tsx';
 import { type FilterFault, filterFault, withPlainWords } from './filter-text.ts';
-import { BulkButtons, ListLine, SelectionLine, useWhyNoAction } from './list-bar.tsx';
+import { BULK_VERBS, BulkButtons, ListLine, SelectionLine, useWhyNotBulk } from './list-bar.tsx';
 import type { ListPosition } from './list-position.ts';
 import { MachineTable } from './machine-table.tsx';
 import { SearchBox } from './search-box.tsx';
-import { everything, inOrder, kept, NOTHING, toggled, withAllToggled, withRange } from './selection.ts';
+import {
+  everything,
+  inOrder,
+  kept,
+  NOTHING,
+  type Selection,
+  toggled,
+  withAllToggled,
+  withRange,
+} from './selection.ts';
 import { storedMachine } from './stored-machine.ts';
 import type { Known } from './suggest.ts';
 import { type MachineList, useMachineList } from './use-machine-list.ts';
 import { type Rows, useMachineRows } from './use-machine-rows.ts';
 import { nextSort, readView, type View, writeView } from './view.ts';
+
+const RolloutDrawer = lazy(() =>
+  import('../rollout-draft/rollout-drawer.tsx').then((m) => ({ default: m.RolloutDrawer })),
+);
 
 /** The position in the list, restored when the user comes back from a machine's page. */
 const lastPosition: { current: ListPosition | null } = { current: null };
@@ -44,24 +57,24 @@ export function MachinesPage() {
   const { list, isLoading, failure, changed, refresh } = useMachineList(filter, view.sort);
   const rows = useMachineRows();
   const { selection, ...select } = useSelection(list);
-  const [acting, setActing] = useState<{ name: BulkActionName; machineIds: readonly string[] } | null>(null);
-  const act = (name: BulkActionName) => {
-    if (list) setActing({ name, machineIds: inOrder(selection, list) });
+  const [acting, setActing] = useState<Acting | null>(null);
+  const act = (verb: Verb) => {
+    if (list) setActing({ verbs: [verb], targets: targetsOf(selection, list, text) });
   };
   useKey('r', 'Refresh the list', refresh);
-  const disabledBecause = useWhyNoAction(selection.ids.size);
+  const whyNot = useWhyNotBulk(selection.ids.size);
   useOfferActions([
-    ...BULK_ACTION_NAMES.map((name) => ({
-      text: `${bulkAction(name).title}: the selected machines`,
-      disabledBecause,
-      run: () => act(name),
+    ...BULK_VERBS.map((verb) => ({
+      text: `${verbInfo(verb).title}: the selected machines`,
+      disabledBecause: whyNot(verb),
+      run: () => act(verb),
     })),
     { text: 'Refresh the list of machines', disabledBecause: '', run: refresh },
   ]);
   const known = useCallback((): Known => knownOf(rows), [rows]);
   return (
     <>
-      <PageTitle title="Machines" actions={<BulkButtons selected={selection.ids.size} onAct={act} />} />
+      <PageTitle title="Machines" actions={<BulkButtons whyNot={whyNot} onAct={act} />} />
       <div className="fills machines">
         <SearchBox
           value={text}
@@ -120,9 +133,26 @@ export function MachinesPage() {
           </section>
         </div>
       </div>
-      {acting && <BulkDialog {...acting} onClose={() => setActing(null)} />}
+      {acting && (
+        <Suspense fallback={null}>
+          <RolloutDrawer {...acting} onClose={() => setActing(null)} />
+        </Suspense>
+      )}
     </>
   );
+}
+
+/** The rollout that is being written. */
+interface Acting {
+  readonly verbs: readonly Verb[];
+  readonly targets: readonly [Target, ...Target[]];
+}
+
+/** All that match is a rollout by filter; a part of them is one by id. */
+function targetsOf(selection: Selection, list: MachineList, filter: string): Acting['targets'] {
+  const selected: Target = { kind: 'ids', machineIds: inOrder(selection, list) };
+  if (selected.machineIds.length < list.ids.length) return [selected];
+  return [{ kind: 'filter', filter: filter || ALL_OF_THE_FLEET, follow: false }, selected];
 }
 
 function useSelection(list: MachineList | null) {

@@ -3,6 +3,7 @@
 import type { Presence } from '../../../../src/domain/agent/presence.ts';
 import type { InstallState } from '../../../../src/domain/install/install-state.ts';
 import type { Machine } from '../../../../src/domain/machine/machine.ts';
+import type { OperationType } from '../../../../src/domain/operation/operation-type.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { msOf } from '../../ui/time.tsx';
 
@@ -20,7 +21,18 @@ export function storedMachine(view: MachineView): Machine {
     pool: view.pool === '' ? null : view.pool,
     conditions: view.conditions,
     observed: null,
+    maintenance: status?.maintenance
+      ? {
+          since: date(status.maintenance.since).toISOString(),
+          until: status.maintenance.until ? date(status.maintenance.until).toISOString() : null,
+          reason: status.maintenance.reason,
+          by: status.maintenance.by,
+          exitsByItself: status.maintenance.exitsByItself,
+        }
+      : null,
     activeOperationId: view.activeOperationId,
+    activeOperationType: status?.activeOperationType ? (status.activeOperationType as OperationType) : null,
+    enteredServiceAt: status?.enteredServiceAt ? date(status.enteredServiceAt) : null,
     effectiveSince: date(status?.effectiveSince),
     serviceSince: date(status?.serviceSince),
     installSince: date(status?.installSince),

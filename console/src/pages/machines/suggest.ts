@@ -182,6 +182,7 @@ const FIELD_HINTS = {
   boolean: 'true or false',
   stringList: 'list',
   map: 'has key',
+  reference: 'id',
   entry: 'label',
   flag: 'condition',
 } as const satisfies Record<FieldKind, string>;

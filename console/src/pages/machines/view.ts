@@ -43,6 +43,7 @@ const OTHER_COLUMNS = {
   effective_rack: { title: 'Rack', order: 'effective_rack', width: 90, first: 'shown' },
   pool: { title: 'Pool', order: 'pool', width: 100, first: 'shown' },
   schedulable: { title: 'Schedulable', order: 'schedulable', width: 140, first: 'hidden' },
+  available: { title: 'Available', order: 'available', width: 140, first: 'hidden' },
   operation: { title: 'Operation', order: '', width: 150, first: 'shown' },
   conditions: { title: 'Conditions', order: '', width: 230, first: 'shown' },
   effective_since: { title: 'In state', order: 'effective_since', width: 90, first: 'shown' },

@@ -1,14 +1,16 @@
 /** The approval that an operation waits for or had, and the buttons that decide it. */
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Approval } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { admin } from '../../api/clients.ts';
 import { METHODS, useForbidden, useIdentity } from '../../identity.tsx';
 import type { OperationView } from '../../operation-view.ts';
 import { Button } from '../../ui/button.tsx';
+import { ReasonDialog } from '../../ui/reason-dialog.tsx';
 import { Age, TimeLeft } from '../../ui/time.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
 import { decisionLine } from './command-lines.ts';
-import { ReasonDialog } from './reason-dialog.tsx';
+import { operationKey } from './operation-key.ts';
 
 type Decision = 'approve' | 'reject';
 
@@ -94,9 +96,10 @@ function DecisionDialog({
   onClose: () => void;
 }) {
   const { notify } = useToasts();
+  const queries = useQueryClient();
   return (
     <ReasonDialog
-      operationId={operationId}
+      about={operationId}
       verb={VERBS[decision]}
       kind={decision === 'approve' ? 'primary' : 'danger-primary'}
       reason={decision === 'approve' ? 'optional' : 'required'}
@@ -106,7 +109,10 @@ function DecisionDialog({
           ? admin.approveOperation({ operationId, reason })
           : admin.rejectOperation({ operationId, reason })
       }
-      onDone={() => notify(`${operationId} is ${decision === 'approve' ? 'approved' : 'rejected'}`)}
+      onDone={(operation) => {
+        queries.setQueryData(operationKey(operationId), operation);
+        notify(`${operationId} is ${decision === 'approve' ? 'approved' : 'rejected'}`);
+      }}
       onClose={onClose}
     >
       <p>

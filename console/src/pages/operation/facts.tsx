@@ -2,12 +2,12 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { OperationView } from '../../operation-view.ts';
-import { listOf, machineHref, quoted } from '../../pages.ts';
+import { listOf, machineHref, quoted, rolloutHref } from '../../pages.ts';
 import { Age, Duration } from '../../ui/time.tsx';
 
 export function Facts({ view }: { view: OperationView }) {
   const { message, machineId, type } = view;
-  const { createdAt, startedAt, finishedAt, startedBy, requestId, planId, params } = message;
+  const { createdAt, startedAt, finishedAt, startedBy, requestId, planId, params, rolloutId } = message;
   return (
     <dl className="op-facts">
       <Fact name={type}>
@@ -29,6 +29,13 @@ export function Facts({ view }: { view: OperationView }) {
         <span className="mono">{requestId}</span>
       </Fact>
       <Fact name="Plan">{planId === '' ? 'built-in' : <Link href="/plans">{planId}</Link>}</Fact>
+      {rolloutId !== '' && (
+        <Fact name="Rollout">
+          <Link className="mono" href={rolloutHref(rolloutId)}>
+            {rolloutId}
+          </Link>
+        </Fact>
+      )}
       <Fact name="Created">
         <Age at={createdAt} />
       </Fact>

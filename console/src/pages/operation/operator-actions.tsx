@@ -1,5 +1,5 @@
 /** Operator actions (docs/maas.md): their effects, whether they are available, and a dialog that asks for a reason. */
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { busyBecause, whyNot } from '../../../../src/domain/operation/gate.ts';
 import {
   OPERATOR_ACTION_NAMES,
@@ -19,10 +19,11 @@ import { METHODS, useForbidden } from '../../identity.tsx';
 import { machineView } from '../../machine-view.ts';
 import { type OperationView, operationView } from '../../operation-view.ts';
 import { Button } from '../../ui/button.tsx';
+import { ReasonDialog } from '../../ui/reason-dialog.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
 import { whyUnavailable } from './action-verdict.ts';
 import { actionLine } from './command-lines.ts';
-import { ReasonDialog } from './reason-dialog.tsx';
+import { operationKey } from './operation-key.ts';
 
 export interface OfferedAction {
   readonly action: OperatorAction;
@@ -101,12 +102,13 @@ export function ActionDialog({
   onClose: () => void;
 }) {
   const { notify } = useToasts();
+  const queries = useQueryClient();
   const { operationId } = view;
   const { effect } = OPERATOR_ACTIONS[action];
   const isDestructive = isPhaseGated(view.type) && PHASE_GATED_TYPES[view.type].destructive;
   return (
     <ReasonDialog
-      operationId={operationId}
+      about={operationId}
       verb={titleOf(action)}
       kind={UNDOES.includes(action) ? 'danger-primary' : 'primary'}
       reason="required"
@@ -114,6 +116,7 @@ export function ActionDialog({
       command={(reason) => actionLine(action, operationId, reason)}
       act={(reason) => takeAction(view, action, reason)}
       onDone={(operation) => {
+        queries.setQueryData(operationKey(operationId), operation);
         const isStopping = operation.cancelRequested && operationView(operation).isActive;
         notify(`${titleOf(action)}: ${operationId} is ${isStopping ? 'stopping' : operation.status}`);
       }}

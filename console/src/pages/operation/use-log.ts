@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { operations } from '../../api/clients.ts';
 import { useLiveStatus } from '../../live/live.tsx';
+import { useWhileVisible } from '../../live/use-while-visible.ts';
 import { msOf } from '../../ui/time.tsx';
 import { LogBuffer } from './log-buffer.ts';
 import { LogTail, type TailChunk, type TailState } from './log-tail.ts';
@@ -15,8 +16,6 @@ export interface Log {
 
 /** Lines that arrive within this time are rendered together. */
 const RENDER_MS = 100;
-/** A hidden tab releases its connection: a browser has only a few per server. */
-const HIDDEN_MS = 15_000;
 
 export function useLog(operationId: string, isActive: boolean): Log {
   const active = useRef(isActive);
@@ -26,22 +25,10 @@ export function useLog(operationId: string, isActive: boolean): Log {
   useSyncExternalStore(created.subscribe, created.version);
 
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const onVisibility = () => {
-      clearTimeout(timer);
-      if (document.visibilityState === 'hidden') timer = setTimeout(() => tail.pause(), HIDDEN_MS);
-      else if (tail.state === 'paused') tail.resume();
-    };
-    document.addEventListener('visibilitychange', onVisibility);
     tail.start();
-    // A tab that was opened in the background gets no event until it becomes visible.
-    onVisibility();
-    return () => {
-      clearTimeout(timer);
-      document.removeEventListener('visibilitychange', onVisibility);
-      tail.stop();
-    };
+    return () => tail.stop();
   }, [tail]);
+  useWhileVisible(created.whileVisible);
 
   // The operation continues, for example after a retry.
   useEffect(() => {
@@ -83,6 +70,12 @@ function createLog(operationId: string, isActive: () => boolean) {
   return {
     buffer,
     tail,
+    whileVisible: {
+      pause: () => tail.pause(),
+      onVisible: () => {
+        if (tail.state === 'paused') tail.resume();
+      },
+    },
     version: () => version,
     subscribe(listener: () => void) {
       listeners.add(listener);

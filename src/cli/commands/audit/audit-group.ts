@@ -17,6 +17,7 @@ export function auditGroup(context: CommandContext): Command {
     .addCommand(verifyAudit(context))
     .addCommand(exportAudit(context))
     .addCommand(showKey(context))
+    .addCommand(rotateKey(context))
     .addCommand(showRole(context));
 }
 
@@ -95,6 +96,24 @@ function showKey(context: CommandContext): Command {
       writeOne(context.out, options.output, KEY, key, () => {
         context.out.write(key.publicKey);
         context.err.line(`${key.keyId}; ${key.sealedEvents} events are sealed in ${key.blockNo} blocks`);
+      });
+      return 'ok';
+    }),
+  );
+}
+
+function rotateKey(context: CommandContext): Command {
+  const command = new Command('rotate-key').description(
+    'Replace the key that signs the audit chain, and print the new public key as PEM',
+  );
+  addExamples(command, context.program, ['audit rotate-key > audit.pub']);
+  return addOutput(command).action(
+    context.action<{ output: OutputFormat }>(async ({ options, api }) => {
+      const { keyId } = await api.admin.getAuditKey({});
+      const key = await api.admin.rotateAuditKey({ keyId });
+      writeOne(context.out, options.output, KEY, key, () => {
+        context.out.write(key.publicKey);
+        context.err.line(`${key.keyId} signs from block ${key.blockNo} on; the key before it has signed it`);
       });
       return 'ok';
     }),

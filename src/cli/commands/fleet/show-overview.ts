@@ -100,7 +100,10 @@ const OVERDUE_COLUMNS: readonly Column<Overdue>[] = [
   { header: 'MACHINES', cell: ({ machines }) => String(machines) },
   { header: 'LAYER', cell: ({ layer }) => layer },
   { header: 'STATE', cell: ({ state }) => state },
-  { header: 'LIMIT', cell: ({ limitSeconds }) => durationText(Number(limitSeconds) * 1000) },
+  {
+    header: 'LIMIT',
+    cell: ({ limitSeconds }) => (limitSeconds === 0n ? '' : durationText(Number(limitSeconds) * 1000)),
+  },
   { header: 'WHAT_TO_DO', cell: ({ advice }) => advice },
   { header: 'FILTER', cell: ({ filter }) => filter },
 ];

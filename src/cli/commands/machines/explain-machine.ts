@@ -21,6 +21,10 @@ export function explainMachine(context: CommandContext): Command {
       };
       writeOne(context.out, options.output, rendering, explanation, () => {
         context.out.line(plainText(explanation.summary));
+        const { available, unavailableMessage } = explanation;
+        if (available === false)
+          context.out.line(`It counts as unavailable, because ${plainText(unavailableMessage)}.`);
+        if (explanation.rolloutMessage !== '') context.out.line(plainText(explanation.rolloutMessage));
         if (explanation.upstream) {
           context.out.line('');
           writeUpstream(context.out, explanation.upstream, context.now());

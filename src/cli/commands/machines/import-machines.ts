@@ -2,7 +2,6 @@ import { status } from '@grpc/grpc-js';
 import { Command, InvalidArgumentError } from 'commander';
 import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../domain/machine/spec-field.ts';
 import type { Machine } from '../../../gen/baremetal/v2/machine_pb.ts';
-import { forEachBounded } from '../../bulk/for-each-bounded.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
 import { CallError } from '../../connection/call-error.ts';
@@ -10,6 +9,7 @@ import { addOutput, pairs, wholeNumber } from '../../input/options.ts';
 import { addSpecOptions, specOptions } from '../../input/spec-options.ts';
 import { type OutputFormat, writeList } from '../../output/format.ts';
 import { machineRendering } from '../../rendering/machine-rendering.ts';
+import { forEachBounded } from './for-each-bounded.ts';
 
 interface ImportOptions {
   readonly output: OutputFormat;

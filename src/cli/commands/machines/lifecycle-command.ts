@@ -6,7 +6,9 @@ import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
 import { type SelectionOptions, selectMachines } from '../../input/machine-selection.ts';
 import { addExamples, addFilter, addOutput, addWaiting } from '../../input/options.ts';
+import type { StepChoice } from '../../input/rollout-steps.ts';
 import {
+  addMany,
   addStarting,
   checkRequestId,
   type StartOptions,
@@ -17,34 +19,45 @@ import { OPERATIONS, operationView } from '../../operations/v2-operations.ts';
 
 interface LifecycleOptions extends SelectionOptions, StartOptions {
   readonly image?: string;
+  readonly duration?: string;
+  readonly exitWhenOver?: true;
 }
 
 interface Verb {
   readonly description: string;
   readonly timeout: string;
-  readonly start: (api: Api, request: StartRequest & { readonly imageRef: string }) => Promise<Operation>;
+  readonly start: (api: Api, request: StartRequest, options: LifecycleOptions) => Promise<Operation>;
+  readonly step: (options: LifecycleOptions) => StepChoice;
 }
 
 const VERBS = {
   REBOOT: {
     description: 'Reboot a machine, or several',
     timeout: '1h',
-    start: (api, { machineId, requestId }) => api.machines.rebootMachine({ machineId, requestId }),
+    start: (api, request) => api.machines.rebootMachine(request),
+    step: () => ({ case: 'reboot', value: {} }),
   },
   REIMAGE: {
     description: 'Reimage (requires MAINTENANCE); erases the disk',
     timeout: '2h',
-    start: (api, request) => api.machines.reimageMachine(request),
+    start: (api, request, { image = '' }) => api.machines.reimageMachine({ ...request, imageRef: image }),
+    step: ({ image = '' }) => ({ case: 'reimage', value: { imageRef: image } }),
   },
   ENTER_MAINTENANCE: {
     description: 'Enter maintenance mode',
     timeout: '1h',
-    start: (api, { machineId, requestId }) => api.machines.enterMaintenance({ machineId, requestId }),
+    start: (api, request, { duration = '', exitWhenOver }) =>
+      api.machines.enterMaintenance({ ...request, duration, exitWhenOver: exitWhenOver === true }),
+    step: ({ duration = '', reason = '', exitWhenOver }) => ({
+      case: 'enterMaintenance',
+      value: { duration, reason, exitWhenOver: exitWhenOver === true },
+    }),
   },
   EXIT_MAINTENANCE: {
     description: 'Exit maintenance mode',
     timeout: '1h',
-    start: (api, { machineId, requestId }) => api.machines.exitMaintenance({ machineId, requestId }),
+    start: (api, request) => api.machines.exitMaintenance(request),
+    step: () => ({ case: 'exitMaintenance', value: {} }),
   },
 } as const satisfies Record<PhaseGatedType, Verb>;
 
@@ -57,12 +70,20 @@ export function lifecycleCommand(context: CommandContext, type: PhaseGatedType):
       '--image <ref>',
       "OS image, for example ubuntu-2204, or ubuntu/noble on MAAS (default: the provider's)",
     );
+  if (type === 'ENTER_MAINTENANCE')
+    command
+      .option(
+        '--duration <time>',
+        'how long it is meant to last, such as 30m, 2h or 1d (default: without end)',
+      )
+      .option('--exit-when-over', 'return to service by itself when the duration is over');
   addExamples(command, context.program, [
     `${verb} machine-1${type === 'REIMAGE' ? ' --image ubuntu-2204' : ''}`,
     `${verb} -l rack=r42 --yes --no-wait`,
+    `${verb} -l rack=r42 --max-parallel 5 --stop-after-failures 3`,
   ]);
   addStarting(addFilter(command).option('--all', 'every machine'), 'operation');
-  return addOutput(addWaiting(command, timeout, 'operation')).action(
+  return addOutput(addWaiting(addMany(command), timeout, 'operation')).action(
     context.action<LifecycleOptions>(async ({ args, options, api }) => {
       checkRequestId(options);
       const imageRef = options.image ?? '';
@@ -73,11 +94,16 @@ export function lifecycleCommand(context: CommandContext, type: PhaseGatedType):
         selection: await selectMachines(api, args, options),
         verb,
         isDestructive: destructive,
-        start: async (request) => operationView(await VERBS[type].start(api, { ...request, imageRef })),
+        start: async (request) => operationView(await VERBS[type].start(api, request, options)),
+        step: VERBS[type].step(options),
         retryCommand: (machineId) =>
-          `${context.program} ${verb} ${machineId}${imageRef === '' ? '' : ` --image ${imageRef}`}`,
+          `${context.program} ${verb} ${machineId}${imageRef === '' ? '' : ` --image ${imageRef}`}${maintenanceText(options)}`,
         options,
       });
     }),
   );
+}
+
+function maintenanceText({ duration, exitWhenOver }: LifecycleOptions): string {
+  return `${duration === undefined ? '' : ` --duration ${duration}`}${exitWhenOver ? ' --exit-when-over' : ''}`;
 }

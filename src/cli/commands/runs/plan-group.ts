@@ -1,11 +1,10 @@
-import { status } from '@grpc/grpc-js';
 import { Command } from 'commander';
 import type { Plan } from '../../../gen/baremetal/v1/plan_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { CallError } from '../../connection/call-error.ts';
 import { pagesOf } from '../../connection/pages.ts';
 import { addLimit, addOutput } from '../../input/options.ts';
-import { type PlanFile, planSource, readPlan } from '../../input/plan-file.ts';
+import { readPlan } from '../../input/plan-file.ts';
+import { fileSource, withPlaces } from '../../input/yaml-file.ts';
 import { isForPeople, type OutputFormat, writeList, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { PLANS, writePlanDetail } from '../../rendering/plan-rendering.ts';
@@ -70,36 +69,19 @@ function createPlan(context: CommandContext): Command {
   return addOutput(command).action(
     context.action<{ output: OutputFormat; file: string }>(async ({ options, api }) => {
       const path = context.pathOf(options.file);
-      const file = await readPlan(planSource(options.file, path, context.stdin));
-      const { planId, displayName, steps, defaultFor } = file.plan;
+      const { plan: written, file } = await readPlan(fileSource(options.file, path, context.stdin));
+      const { planId, displayName, steps, defaultFor } = written;
       // The output of `plan show` has default_for, which only the server sets.
       if (defaultFor !== '') context.err.line('default_for is set by the server; ignored');
       const plan = { planId, displayName, steps };
       const stored = await api.admin.createPlan({ plan }).catch((error: unknown) => {
-        throw error instanceof CallError ? withPlaces(error, file) : error;
+        throw withPlaces(error, file, 'plan');
       });
       context.err.line(`stored ${plainText(stored.planId)}`);
       writePlan(context, options.output, stored);
       return 'ok';
     }),
   );
-}
-
-/** Adds the line of the file to each field that the server rejects. */
-function withPlaces(error: CallError, { placeOf }: PlanFile): CallError {
-  const { code, message, reason, metadata, violations } = error;
-  const [first, ...others] = violations;
-  if (code !== status.INVALID_ARGUMENT || first === undefined) return error;
-  return new CallError({
-    code,
-    message: `${placeOf(first.subject)}: ${message}`,
-    reason,
-    metadata,
-    violations: others.map(({ subject, description }) => ({
-      subject: `${placeOf(subject)}: ${subject}`,
-      description,
-    })),
-  });
 }
 
 function writePlan(context: CommandContext, output: OutputFormat, plan: Plan): void {

@@ -3,7 +3,9 @@ import { RUN_TYPE_NAMES, RUN_TYPES, type RunType } from '../../../domain/v1/run-
 import type { CommandContext } from '../../command-context.ts';
 import { selectMachines } from '../../input/machine-selection.ts';
 import { addOutput, addWaiting, oneOf } from '../../input/options.ts';
+import { ERASING_RUN_TYPES } from '../../input/rollout-steps.ts';
 import {
+  addMany,
   addStarting,
   checkRequestId,
   type StartOptions,
@@ -16,16 +18,6 @@ interface RunOptions extends StartOptions {
   readonly plan?: string;
 }
 
-/** Whether the type erases data on the machine. */
-const IS_DESTRUCTIVE = {
-  REPAVE: true,
-  RMA: true,
-  REBOOT: false,
-  UPGRADE: false,
-  NET_RECONFIG: false,
-  JOIN: false,
-} as const satisfies Record<RunType, boolean>;
-
 export function startRun(context: CommandContext): Command {
   const command = new Command('start')
     .description('Start a run on one machine or several: it executes a plan step by step')
@@ -35,7 +27,7 @@ export function startRun(context: CommandContext): Command {
     )
     .option('--plan <plan-id>', 'the plan to execute (default: the default plan of the type)')
     .addHelpText('after', helpAfter());
-  return addOutput(addWaiting(addStarting(command, 'run'), '2h', 'run')).action(
+  return addOutput(addWaiting(addMany(addStarting(command, 'run')), '2h', 'run')).action(
     context.action<RunOptions>(async ({ args, options, api }) => {
       checkRequestId(options);
       const { type, plan: planId = '' } = options;
@@ -46,8 +38,9 @@ export function startRun(context: CommandContext): Command {
         selection: await selectMachines(api, args, {}),
         verb: `run ${type} on`,
         // A custom plan may be destructive whatever its type.
-        isDestructive: IS_DESTRUCTIVE[type] || planId !== '',
+        isDestructive: ERASING_RUN_TYPES[type] || planId !== '',
         start: async (request) => runView(await api.runs.startRun({ ...request, type, planId })),
+        step: { case: 'plan', value: { planId, type } },
         retryCommand: (machineId) => {
           const plan = planId === '' ? '' : ` --plan ${planId}`;
           return `${context.program} run start ${machineId} --type ${type}${plan}`;
@@ -60,7 +53,7 @@ export function startRun(context: CommandContext): Command {
 
 function helpAfter(): string {
   const types = RUN_TYPE_NAMES.map((type) => `  ${type.padEnd(14)}${RUN_TYPES[type].description}`);
-  const destructive = RUN_TYPE_NAMES.filter((type) => IS_DESTRUCTIVE[type]).join(' and ');
+  const destructive = RUN_TYPE_NAMES.filter((type) => ERASING_RUN_TYPES[type]).join(' and ');
   return `
 Types:
 ${types.join('\n')}

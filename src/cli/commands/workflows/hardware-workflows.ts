@@ -34,6 +34,7 @@ export function eraseMachine(context: CommandContext): Command {
         ...request,
         overwrite: fullOverwrite ? Overwrite_Value.WHOLE : Overwrite_Value.ENDS,
       }),
+    step: ({ fullOverwrite }) => ({ case: 'erase', value: { overwrite: fullOverwrite ? 'whole' : 'ends' } }),
     same: ({ fullOverwrite }) => (fullOverwrite ? ' --full-overwrite' : ''),
   });
 }
@@ -62,7 +63,6 @@ export function migrateMachine(context: CommandContext): Command {
     name: 'migrate',
     description: HARDWARE_OPERATIONS.MIGRATE.description,
     isDestructive: true,
-    one: true,
     timeout: '24h',
     more: (command) =>
       command

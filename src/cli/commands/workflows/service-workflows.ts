@@ -18,6 +18,7 @@ export function onboardMachine(context: CommandContext): Command {
     timeout: '6h',
     more: (command) => command.requiredOption('--pool <name>', 'the worker pool of its agent'),
     start: (api, request, { pool }) => api.admin.onboardMachine({ ...request, pool }),
+    step: ({ pool }) => ({ case: 'onboard', value: { pool } }),
     same: ({ pool }) => ` --pool ${pool}`,
   });
 }
@@ -48,6 +49,7 @@ export function decommissionMachine(context: CommandContext): Command {
         )
         .addHelpText('after', `\nModes:\n${modes.join('\n')}`),
     start: (api, request, { mode }) => api.admin.decommissionMachine({ ...request, mode: MODES[mode] }),
+    step: ({ mode }) => ({ case: 'decommission', value: { mode } }),
     same: ({ mode }) => ` --mode ${mode}`,
   });
 }
@@ -59,6 +61,7 @@ export function drainMachine(context: CommandContext): Command {
     isDestructive: false,
     timeout: '2h',
     start: (api, request) => api.admin.drainMachine(request),
+    step: () => ({ case: 'drain', value: {} }),
     same: () => '',
   });
 }
@@ -70,6 +73,7 @@ export function removeMachine(context: CommandContext): Command {
     isDestructive: true,
     timeout: '1h',
     start: (api, request) => api.admin.removeMachine(request),
+    step: () => ({ case: 'remove', value: {} }),
     same: () => '',
   });
 }

@@ -5,7 +5,9 @@ import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
 import { selectMachines } from '../../input/machine-selection.ts';
 import { addOutput, addWaiting } from '../../input/options.ts';
+import type { StepChoice } from '../../input/rollout-steps.ts';
 import {
+  addMany,
   addStarting,
   checkRequestId,
   type StartOptions,
@@ -20,9 +22,9 @@ interface Workflow<O> {
   readonly isDestructive: boolean;
   /** Also one machine needs a confirmation: its name. */
   readonly confirmsName?: true;
-  /** Its options are for one machine. */
-  readonly one?: true;
   readonly start: (api: Api, request: StartRequest, options: O) => Promise<Operation>;
+  /** The same on many machines; absent where its options are for one. */
+  readonly step?: (options: O) => StepChoice;
   /** The options of the command line that repeats it. */
   readonly same: (options: O) => string;
   readonly timeout: string;
@@ -30,9 +32,10 @@ interface Workflow<O> {
 }
 
 export function workflowCommand<O>(context: CommandContext, workflow: Workflow<O>): Command {
-  const machines = workflow.one ? '<machine-id>' : '<machine-id...>';
+  const machines = workflow.step === undefined ? '<machine-id>' : '<machine-id...>';
   const bare = new Command(workflow.name).description(workflow.description).argument(machines);
   const command = workflow.more?.(bare) ?? bare;
+  if (workflow.step !== undefined) addMany(command);
   return addOutput(addWaiting(addStarting(command, 'operation'), workflow.timeout, 'operation')).action(
     context.action<O & StartOptions>(async ({ args, options, api }) => {
       checkRequestId(options);
@@ -45,6 +48,7 @@ export function workflowCommand<O>(context: CommandContext, workflow: Workflow<O
         isDestructive: workflow.isDestructive,
         ...(workflow.confirmsName && { confirmsName: true }),
         start: async (request) => operationView(await workflow.start(api, request, options)),
+        step: workflow.step?.(options),
         retryCommand: (machineId) =>
           `${context.program} ${workflow.name} ${machineId}${workflow.same(options)}`,
         options,

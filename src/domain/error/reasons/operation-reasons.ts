@@ -21,6 +21,39 @@ export const OPERATION_REASONS = {
       '{ingot} {cancel_operation} {operation}',
     ],
   },
+  BUDGET_EXCEEDED: {
+    kind: 'failed_precondition',
+    message:
+      "<machine_id> can't be taken out of service: budget <budget> allows <limit> unavailable in <group>, and <unavailable> are: <machines>",
+    cause:
+      'a disruption budget, or a limit of the rollout, allows no more unavailable machines in the group of the machine',
+    fix: 'wait until one of the machines that the message names is back in service; an admin may override the budget with a reason',
+    commands: [
+      '{ingot} budget list   (what is used)',
+      '{ingot} list --filter available=false',
+      'the same command with --override-budget --reason "…"   (admin)',
+    ],
+  },
+  BUDGET_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'there is no budget <budget>',
+    cause: 'no budget that the caller may read has the name',
+    fix: 'list the budgets',
+    commands: ['{ingot} budget list'],
+  },
+  BUDGET_EXISTS: {
+    kind: 'already_exists',
+    message: 'there is a budget named <budget> already',
+    cause: 'a budget of the configuration or of the API has the name',
+    fix: 'choose another name, or delete the budget that exists',
+    commands: ['{ingot} budget list'],
+  },
+  BUDGET_CONFIGURED: {
+    kind: 'failed_precondition',
+    message: 'budget <budget> is of the configuration file; change it there',
+    cause: 'budgets of the configuration belong to the file, and the API does not change them',
+    fix: 'remove it from budgets: in the configuration file, and restart the server',
+  },
   OPERATION_FINISHED: {
     kind: 'failed_precondition',
     message: '<operation_id> has already ended (<status>)',

@@ -20,6 +20,26 @@ export const SERVER_REASONS = {
     cause: 'the Redis that keeps the keepalives of agents is down or unreachable',
     fix: 'try again; if it lasts, bring the Redis that INGOT_PRESENCE_URL names back',
   },
+  AUDIT_KEY_ELSEWHERE: {
+    kind: 'failed_precondition',
+    message: 'this replica does not have the key that signs the audit chain',
+    cause:
+      'the replica that was asked has another audit key than the one that signs, or one that was rotated',
+    fix: 'copy the file of the audit key from the host that has it, or ask a replica there',
+  },
+  AUDIT_KEY_NOT_WRITABLE: {
+    kind: 'failed_precondition',
+    message: 'the file of the audit key can not be replaced by the server',
+    cause: 'the directory of audit.key_file is not writable for the user that runs the server',
+    fix: 'let the server write to that directory; the log has its path and the error',
+  },
+  AUDIT_KEY_REPLACED: {
+    kind: 'failed_precondition',
+    message: 'the audit chain is signed by <key>, not by <the key of the request>',
+    cause: 'the key that the request names was replaced before, by the same call or by another',
+    fix: 'read the key that signs now, and replace that one if it still has to be',
+    commands: ['ingot audit key'],
+  },
   SERVER_STOPPING: {
     kind: 'unavailable',
     message: 'the server is stopping; resume from the last cursor',

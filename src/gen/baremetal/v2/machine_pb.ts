@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v2/machine.proto.
  */
 export const file_baremetal_v2_machine: GenFile = /*@__PURE__*/
-  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpwCCgtNYWNoaW5lU3BlYxIUCgxzc2hfZW5kcG9pbnQYASABKAkSFAoMYm1jX2VuZHBvaW50GAIgASgJEhoKEnRhcmdldF9jbHVzdGVyX3JlZhgDIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAQgAygJEhAKCHByb3ZpZGVyGBQgASgJEhMKC2N1c3RvbWVyX2lkGBUgASgJEg4KBnNlcmlhbBgWIAEoCRI0Cghsb2NhdGlvbhgXIAEoCzIiLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYy5Mb2NhdGlvbhpBCghMb2NhdGlvbhIMCgRzaXRlGAEgASgJEgsKA3JvdxgCIAEoCRIMCgRyYWNrGAMgASgJEgwKBHVuaXQYBCABKAkimQUKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudBItCghvYnNlcnZlZBgZIAEoCzIbLmJhcmVtZXRhbC52Mi5PYnNlcnZlZFN0YXRlEjMKD2VmZmVjdGl2ZV9zaW5jZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNc2VydmljZV9zaW5jZRgbIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaW5zdGFsbF9zaW5jZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2NoZWR1bGFibGUYKCABKAgSHAoUdW5zY2hlZHVsYWJsZV9yZWFzb24YKSABKAkSHQoVdW5zY2hlZHVsYWJsZV9tZXNzYWdlGCogASgJIk0KBVBoYXNlEhUKEVBIQVNFX1VOU1BFQ0lGSUVEEAASEQoNRkFDVE9SWV9SRUFEWRABEgkKBVJFQURZEAISDwoLTUFJTlRFTkFOQ0UQAyJ6Cg5FZmZlY3RpdmVTdGF0ZSJoCgVWYWx1ZRIVChFWQUxVRV9VTlNQRUNJRklFRBAAEgcKA05FVxABEggKBElETEUQAhIICgRCVVNZEAMSDwoLTUFJTlRFTkFOQ0UQBBINCglBVFRFTlRJT04QBRILCgdCTE9DS0VEEAYipwEKDU9ic2VydmVkU3RhdGUSDgoGc291cmNlGAEgASgJEg0KBXN0YXRlGAIgASgJEg0KBXBvd2VyGAMgASgJEhMKC3Vwc3RyZWFtX2lkGAQgASgJEiYKAmF0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzZWVuX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKlAwoFQWdlbnQSEAoIaG9zdG5hbWUYASABKAkSFgoOY3B1X21pbGxpY29yZXMYAiABKAMSFAoMbWVtb3J5X2J5dGVzGAMgASgDEhEKCWdwdV9jb3VudBgEIAEoBRISCgpwcml2YXRlX2lwGAUgASgJEjEKDXJlZ2lzdGVyZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWFnZW50X3ZlcnNpb24YByABKAkSMgoObGFzdF9rZWVwYWxpdmUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKB21ldHJpY3MYCiADKAsyIC5iYXJlbWV0YWwudjIuQWdlbnQuTWV0cmljc0VudHJ5EiQKBGdwdXMYFCADKAsyFi5iYXJlbWV0YWwudjIuR3B1TW9kZWwaLgoMTWV0cmljc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiKAoIR3B1TW9kZWwSDQoFbW9kZWwYASABKAkSDQoFY291bnQYAiABKAUifwoJQ29uZGl0aW9uEgwKBHR5cGUYASABKAkSDgoGc3RhdHVzGAIgASgIEg4KBnJlYXNvbhgDIAEoCRIzCg9sYXN0X3RyYW5zaXRpb24YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21lc3NhZ2UYFCABKAliBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBItYCCgtNYWNoaW5lU3BlYxIUCgxzc2hfZW5kcG9pbnQYASABKAkSFAoMYm1jX2VuZHBvaW50GAIgASgJEhoKEnRhcmdldF9jbHVzdGVyX3JlZhgDIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAQgAygJEhAKCHByb3ZpZGVyGBQgASgJEhMKC2N1c3RvbWVyX2lkGBUgASgJEg4KBnNlcmlhbBgWIAEoCRI0Cghsb2NhdGlvbhgXIAEoCzIiLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYy5Mb2NhdGlvbhIbChNzc2hfY3JlZGVudGlhbHNfcmVmGBggASgJEhsKE2JtY19jcmVkZW50aWFsc19yZWYYGSABKAkaQQoITG9jYXRpb24SDAoEc2l0ZRgBIAEoCRILCgNyb3cYAiABKAkSDAoEcmFjaxgDIAEoCRIMCgR1bml0GAQgASgJIv8GCg1NYWNoaW5lU3RhdHVzEjAKBXBoYXNlGAEgASgOMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmVTdGF0dXMuUGhhc2USOwoPZWZmZWN0aXZlX3N0YXRlGAIgASgOMiIuYmFyZW1ldGFsLnYyLkVmZmVjdGl2ZVN0YXRlLlZhbHVlEhsKE2FjdGl2ZV9vcGVyYXRpb25faWQYAyABKAkSKwoKY29uZGl0aW9ucxgEIAMoCzIXLmJhcmVtZXRhbC52Mi5Db25kaXRpb24SDwoHc2VydmljZRgUIAEoCRIPCgdpbnN0YWxsGBUgASgJEhAKCHByZXNlbmNlGBYgASgJEgwKBHBvb2wYFyABKAkSIgoFYWdlbnQYGCABKAsyEy5iYXJlbWV0YWwudjIuQWdlbnQSLQoIb2JzZXJ2ZWQYGSABKAsyGy5iYXJlbWV0YWwudjIuT2JzZXJ2ZWRTdGF0ZRIzCg9lZmZlY3RpdmVfc2luY2UYGiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDXNlcnZpY2Vfc2luY2UYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWluc3RhbGxfc2luY2UYHCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3NjaGVkdWxhYmxlGCggASgIEhwKFHVuc2NoZWR1bGFibGVfcmVhc29uGCkgASgJEh0KFXVuc2NoZWR1bGFibGVfbWVzc2FnZRgqIAEoCRIWCglhdmFpbGFibGUYKyABKAhIAIgBARIaChJ1bmF2YWlsYWJsZV9yZWFzb24YLCABKAkSGwoTdW5hdmFpbGFibGVfbWVzc2FnZRgtIAEoCRI2ChJlbnRlcmVkX3NlcnZpY2VfYXQYLiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KFWFjdGl2ZV9vcGVyYXRpb25fdHlwZRgvIAEoCRIuCgttYWludGVuYW5jZRgwIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWludGVuYW5jZSJNCgVQaGFzZRIVChFQSEFTRV9VTlNQRUNJRklFRBAAEhEKDUZBQ1RPUllfUkVBRFkQARIJCgVSRUFEWRACEg8KC01BSU5URU5BTkNFEANCDAoKX2F2YWlsYWJsZSKpAQoLTWFpbnRlbmFuY2USKQoFc2luY2UYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBXVudGlsGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YAyABKAkSCgoCYnkYBCABKAkSFwoPZXhpdHNfYnlfaXRzZWxmGAUgASgIEg8KB292ZXJkdWUYBiABKAgiegoORWZmZWN0aXZlU3RhdGUiaAoFVmFsdWUSFQoRVkFMVUVfVU5TUEVDSUZJRUQQABIHCgNORVcQARIICgRJRExFEAISCAoEQlVTWRADEg8KC01BSU5URU5BTkNFEAQSDQoJQVRURU5USU9OEAUSCwoHQkxPQ0tFRBAGIqcBCg1PYnNlcnZlZFN0YXRlEg4KBnNvdXJjZRgBIAEoCRINCgVzdGF0ZRgCIAEoCRINCgVwb3dlchgDIAEoCRITCgt1cHN0cmVhbV9pZBgEIAEoCRImCgJhdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHc2Vlbl9hdBgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAipQMKBUFnZW50EhAKCGhvc3RuYW1lGAEgASgJEhYKDmNwdV9taWxsaWNvcmVzGAIgASgDEhQKDG1lbW9yeV9ieXRlcxgDIAEoAxIRCglncHVfY291bnQYBCABKAUSEgoKcHJpdmF0ZV9pcBgFIAEoCRIxCg1yZWdpc3RlcmVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hZ2VudF92ZXJzaW9uGAcgASgJEjIKDmxhc3Rfa2VlcGFsaXZlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgdtZXRyaWNzGAogAygLMiAuYmFyZW1ldGFsLnYyLkFnZW50Lk1ldHJpY3NFbnRyeRIkCgRncHVzGBQgAygLMhYuYmFyZW1ldGFsLnYyLkdwdU1vZGVsGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIigKCEdwdU1vZGVsEg0KBW1vZGVsGAEgASgJEg0KBWNvdW50GAIgASgFIn8KCUNvbmRpdGlvbhIMCgR0eXBlGAEgASgJEg4KBnN0YXR1cxgCIAEoCBIOCgZyZWFzb24YAyABKAkSMwoPbGFzdF90cmFuc2l0aW9uGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGBQgASgJYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * A physical machine in the inventory: a stable identity, what clients say about it (labels, spec) and
@@ -124,6 +124,21 @@ export type MachineSpec = Message<"baremetal.v2.MachineSpec"> & {
    * @generated from field: baremetal.v2.MachineSpec.Location location = 23;
    */
   location?: MachineSpec_Location | undefined;
+
+  /**
+   * The source in the server's configuration that has the SSH key of this machine; empty: that of its provider. A name, never a
+   * secret: sources say whether machines may name them.
+   *
+   * @generated from field: string ssh_credentials_ref = 24;
+   */
+  sshCredentialsRef: string;
+
+  /**
+   * As ssh_credentials_ref, for the login of its BMC.
+   *
+   * @generated from field: string bmc_credentials_ref = 25;
+   */
+  bmcCredentialsRef: string;
 };
 
 /**
@@ -283,6 +298,50 @@ export type MachineStatus = Message<"baremetal.v2.MachineStatus"> & {
    * @generated from field: string unschedulable_message = 42;
    */
   unschedulableMessage: string;
+
+  /**
+   * Counts disruption budgets and limits of rollouts. True: it is in service. False: it was in service, and is not now. Not
+   * set for a machine that was never in service, or that has left it (retired, removing, deleted): it does not count.
+   *
+   * @generated from field: optional bool available = 43;
+   */
+  available?: boolean | undefined;
+
+  /**
+   * Why it is unavailable, for programs: flagged_retired, flagged_rma, needs_intervention, quarantined, draining,
+   * maintenance, operation, agent_lost, offline. Empty for any other machine.
+   *
+   * @generated from field: string unavailable_reason = 44;
+   */
+  unavailableReason: string;
+
+  /**
+   * Why available is not true, for people, in words that follow "because".
+   *
+   * @generated from field: string unavailable_message = 45;
+   */
+  unavailableMessage: string;
+
+  /**
+   * When it first was READY or active. Not set for a machine that was never in service.
+   *
+   * @generated from field: google.protobuf.Timestamp entered_service_at = 46;
+   */
+  enteredServiceAt?: Timestamp | undefined;
+
+  /**
+   * The type of the active operation, as the name of a value of OperationType. Empty when no operation is active.
+   *
+   * @generated from field: string active_operation_type = 47;
+   */
+  activeOperationType: string;
+
+  /**
+   * Set in the phase MAINTENANCE.
+   *
+   * @generated from field: baremetal.v2.Maintenance maintenance = 48;
+   */
+  maintenance?: Maintenance | undefined;
 };
 
 /**
@@ -324,6 +383,58 @@ export const MachineStatus_PhaseSchema: GenEnum<MachineStatus_Phase> = /*@__PURE
   enumDesc(file_baremetal_v2_machine, 2, 0);
 
 /**
+ * The maintenance that a machine is in.
+ *
+ * @generated from message baremetal.v2.Maintenance
+ */
+export type Maintenance = Message<"baremetal.v2.Maintenance"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp since = 1;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * When it is over. Not set: it has no end.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 2;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * Who ordered it, as "role:name". Empty where a run that failed brought the machine there.
+   *
+   * @generated from field: string by = 4;
+   */
+  by: string;
+
+  /**
+   * The server returns the machine to service when it is over.
+   *
+   * @generated from field: bool exits_by_itself = 5;
+   */
+  exitsByItself: boolean;
+
+  /**
+   * It is over, and the machine is still in it.
+   *
+   * @generated from field: bool overdue = 6;
+   */
+  overdue: boolean;
+};
+
+/**
+ * Describes the message baremetal.v2.Maintenance.
+ * Use `create(MaintenanceSchema)` to create a new message.
+ */
+export const MaintenanceSchema: GenMessage<Maintenance> = /*@__PURE__*/
+  messageDesc(file_baremetal_v2_machine, 3);
+
+/**
  * Holds an enum whose values would collide with those of MachineStatus.Phase.
  *
  * @generated from message baremetal.v2.EffectiveState
@@ -336,7 +447,7 @@ export type EffectiveState = Message<"baremetal.v2.EffectiveState"> & {
  * Use `create(EffectiveStateSchema)` to create a new message.
  */
 export const EffectiveStateSchema: GenMessage<EffectiveState> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 3);
+  messageDesc(file_baremetal_v2_machine, 4);
 
 /**
  * @generated from enum baremetal.v2.EffectiveState.Value
@@ -382,7 +493,7 @@ export enum EffectiveState_Value {
  * Describes the enum baremetal.v2.EffectiveState.Value.
  */
 export const EffectiveState_ValueSchema: GenEnum<EffectiveState_Value> = /*@__PURE__*/
-  enumDesc(file_baremetal_v2_machine, 3, 0);
+  enumDesc(file_baremetal_v2_machine, 4, 0);
 
 /**
  * @generated from message baremetal.v2.ObservedState
@@ -432,7 +543,7 @@ export type ObservedState = Message<"baremetal.v2.ObservedState"> & {
  * Use `create(ObservedStateSchema)` to create a new message.
  */
 export const ObservedStateSchema: GenMessage<ObservedState> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 4);
+  messageDesc(file_baremetal_v2_machine, 5);
 
 /**
  * What the agent on the machine reported.
@@ -509,7 +620,7 @@ export type Agent = Message<"baremetal.v2.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 5);
+  messageDesc(file_baremetal_v2_machine, 6);
 
 /**
  * @generated from message baremetal.v2.GpuModel
@@ -533,7 +644,7 @@ export type GpuModel = Message<"baremetal.v2.GpuModel"> & {
  * Use `create(GpuModelSchema)` to create a new message.
  */
 export const GpuModelSchema: GenMessage<GpuModel> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 6);
+  messageDesc(file_baremetal_v2_machine, 7);
 
 /**
  * @generated from message baremetal.v2.Condition
@@ -579,5 +690,5 @@ export type Condition = Message<"baremetal.v2.Condition"> & {
  * Use `create(ConditionSchema)` to create a new message.
  */
 export const ConditionSchema: GenMessage<Condition> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 7);
+  messageDesc(file_baremetal_v2_machine, 8);
 

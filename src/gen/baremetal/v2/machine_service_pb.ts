@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v2/machine_service.proto.
  */
 export const file_baremetal_v2_machine_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJiYXJlbWV0YWwvdjIvbWFjaGluZV9zZXJ2aWNlLnByb3RvEgxiYXJlbWV0YWwudjIiQAoWUmVnaXN0ZXJNYWNoaW5lUmVxdWVzdBImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUiJwoRR2V0TWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCSJMChNMaXN0TWFjaGluZXNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJYChRMaXN0TWFjaGluZXNSZXNwb25zZRInCghtYWNoaW5lcxgBIAMoCzIVLmJhcmVtZXRhbC52Mi5NYWNoaW5lEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJvChRVcGRhdGVNYWNoaW5lUmVxdWVzdBImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSLwoLdXBkYXRlX21hc2sYFCABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIj4KFFJlYm9vdE1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSJSChVSZWltYWdlTWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEhEKCWltYWdlX3JlZhgDIAEoCSJBChdFbnRlck1haW50ZW5hbmNlUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkiQAoWRXhpdE1haW50ZW5hbmNlUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkiPgoWQ2FuY2VsT3BlcmF0aW9uUmVxdWVzdBIUCgxvcGVyYXRpb25faWQYASABKAkSDgoGcmVhc29uGBQgASgJMt8FCg5NYWNoaW5lU2VydmljZRJOCg9SZWdpc3Rlck1hY2hpbmUSJC5iYXJlbWV0YWwudjIuUmVnaXN0ZXJNYWNoaW5lUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lEkQKCkdldE1hY2hpbmUSHy5iYXJlbWV0YWwudjIuR2V0TWFjaGluZVJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJVCgxMaXN0TWFjaGluZXMSIS5iYXJlbWV0YWwudjIuTGlzdE1hY2hpbmVzUmVxdWVzdBoiLmJhcmVtZXRhbC52Mi5MaXN0TWFjaGluZXNSZXNwb25zZRJKCg1VcGRhdGVNYWNoaW5lEiIuYmFyZW1ldGFsLnYyLlVwZGF0ZU1hY2hpbmVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSTAoNUmVib290TWFjaGluZRIiLmJhcmVtZXRhbC52Mi5SZWJvb3RNYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24STgoOUmVpbWFnZU1hY2hpbmUSIy5iYXJlbWV0YWwudjIuUmVpbWFnZU1hY2hpbmVSZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJSChBFbnRlck1haW50ZW5hbmNlEiUuYmFyZW1ldGFsLnYyLkVudGVyTWFpbnRlbmFuY2VSZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJQCg9FeGl0TWFpbnRlbmFuY2USJC5iYXJlbWV0YWwudjIuRXhpdE1haW50ZW5hbmNlUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SUAoPQ2FuY2VsT3BlcmF0aW9uEiQuYmFyZW1ldGFsLnYyLkNhbmNlbE9wZXJhdGlvblJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uYgZwcm90bzM", [file_baremetal_v2_machine, file_baremetal_v2_operation, file_google_protobuf_field_mask]);
+  fileDesc("CiJiYXJlbWV0YWwvdjIvbWFjaGluZV9zZXJ2aWNlLnByb3RvEgxiYXJlbWV0YWwudjIiQAoWUmVnaXN0ZXJNYWNoaW5lUmVxdWVzdBImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUiJwoRR2V0TWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCSJMChNMaXN0TWFjaGluZXNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJYChRMaXN0TWFjaGluZXNSZXNwb25zZRInCghtYWNoaW5lcxgBIAMoCzIVLmJhcmVtZXRhbC52Mi5NYWNoaW5lEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJvChRVcGRhdGVNYWNoaW5lUmVxdWVzdBImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSLwoLdXBkYXRlX21hc2sYFCABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrImcKFFJlYm9vdE1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIOCgZyZWFzb24YFCABKAkSFwoPb3ZlcnJpZGVfYnVkZ2V0GBUgASgIInsKFVJlaW1hZ2VNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSEQoJaW1hZ2VfcmVmGAMgASgJEg4KBnJlYXNvbhgUIAEoCRIXCg9vdmVycmlkZV9idWRnZXQYFSABKAgilAEKF0VudGVyTWFpbnRlbmFuY2VSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIOCgZyZWFzb24YFCABKAkSFwoPb3ZlcnJpZGVfYnVkZ2V0GBUgASgIEhAKCGR1cmF0aW9uGBYgASgJEhYKDmV4aXRfd2hlbl9vdmVyGBcgASgIImkKFkV4aXRNYWludGVuYW5jZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEg4KBnJlYXNvbhgUIAEoCRIXCg9vdmVycmlkZV9idWRnZXQYFSABKAgiPgoWQ2FuY2VsT3BlcmF0aW9uUmVxdWVzdBIUCgxvcGVyYXRpb25faWQYASABKAkSDgoGcmVhc29uGBQgASgJMt8FCg5NYWNoaW5lU2VydmljZRJOCg9SZWdpc3Rlck1hY2hpbmUSJC5iYXJlbWV0YWwudjIuUmVnaXN0ZXJNYWNoaW5lUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lEkQKCkdldE1hY2hpbmUSHy5iYXJlbWV0YWwudjIuR2V0TWFjaGluZVJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJVCgxMaXN0TWFjaGluZXMSIS5iYXJlbWV0YWwudjIuTGlzdE1hY2hpbmVzUmVxdWVzdBoiLmJhcmVtZXRhbC52Mi5MaXN0TWFjaGluZXNSZXNwb25zZRJKCg1VcGRhdGVNYWNoaW5lEiIuYmFyZW1ldGFsLnYyLlVwZGF0ZU1hY2hpbmVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSTAoNUmVib290TWFjaGluZRIiLmJhcmVtZXRhbC52Mi5SZWJvb3RNYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24STgoOUmVpbWFnZU1hY2hpbmUSIy5iYXJlbWV0YWwudjIuUmVpbWFnZU1hY2hpbmVSZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJSChBFbnRlck1haW50ZW5hbmNlEiUuYmFyZW1ldGFsLnYyLkVudGVyTWFpbnRlbmFuY2VSZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJQCg9FeGl0TWFpbnRlbmFuY2USJC5iYXJlbWV0YWwudjIuRXhpdE1haW50ZW5hbmNlUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SUAoPQ2FuY2VsT3BlcmF0aW9uEiQuYmFyZW1ldGFsLnYyLkNhbmNlbE9wZXJhdGlvblJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uYgZwcm90bzM", [file_baremetal_v2_machine, file_baremetal_v2_operation, file_google_protobuf_field_mask]);
 
 /**
  * @generated from message baremetal.v2.RegisterMachineRequest
@@ -145,6 +145,20 @@ export type RebootMachineRequest = Message<"baremetal.v2.RebootMachineRequest"> 
    * @generated from field: string request_id = 2;
    */
   requestId: string;
+
+  /**
+   * Why; goes into the history.
+   *
+   * @generated from field: string reason = 20;
+   */
+  reason: string;
+
+  /**
+   * Starts although a disruption budget is exceeded. Needs the admin role, and a reason.
+   *
+   * @generated from field: bool override_budget = 21;
+   */
+  overrideBudget: boolean;
 };
 
 /**
@@ -174,6 +188,20 @@ export type ReimageMachineRequest = Message<"baremetal.v2.ReimageMachineRequest"
    * @generated from field: string image_ref = 3;
    */
   imageRef: string;
+
+  /**
+   * Why; goes into the history.
+   *
+   * @generated from field: string reason = 20;
+   */
+  reason: string;
+
+  /**
+   * Starts although a disruption budget is exceeded. Needs the admin role, and a reason.
+   *
+   * @generated from field: bool override_budget = 21;
+   */
+  overrideBudget: boolean;
 };
 
 /**
@@ -196,6 +224,35 @@ export type EnterMaintenanceRequest = Message<"baremetal.v2.EnterMaintenanceRequ
    * @generated from field: string request_id = 2;
    */
   requestId: string;
+
+  /**
+   * Why; goes into the history.
+   *
+   * @generated from field: string reason = 20;
+   */
+  reason: string;
+
+  /**
+   * Starts although a disruption budget is exceeded. Needs the admin role, and a reason.
+   *
+   * @generated from field: bool override_budget = 21;
+   */
+  overrideBudget: boolean;
+
+  /**
+   * How long it is meant to last, such as 30m, 2h or 1d. When it is over, the machine is shown overdue. Empty: without end.
+   * On a machine in MAINTENANCE, duration and reason take the place of those before.
+   *
+   * @generated from field: string duration = 22;
+   */
+  duration: string;
+
+  /**
+   * The server returns the machine to service when the duration is over. Needs a duration.
+   *
+   * @generated from field: bool exit_when_over = 23;
+   */
+  exitWhenOver: boolean;
 };
 
 /**
@@ -218,6 +275,20 @@ export type ExitMaintenanceRequest = Message<"baremetal.v2.ExitMaintenanceReques
    * @generated from field: string request_id = 2;
    */
   requestId: string;
+
+  /**
+   * Why; goes into the history.
+   *
+   * @generated from field: string reason = 20;
+   */
+  reason: string;
+
+  /**
+   * Starts although a disruption budget is exceeded. Needs the admin role, and a reason.
+   *
+   * @generated from field: bool override_budget = 21;
+   */
+  overrideBudget: boolean;
 };
 
 /**

@@ -33,6 +33,7 @@ export class LogFollower {
     this.notify();
   }
 
+  /** An empty batch means that there are no more lines for now. There is a batch at least every second. */
   async *follow(
     operationId: string,
     after: LogPosition,
@@ -46,10 +47,8 @@ export class LogFollower {
       const ended = operation === null || !isActive(operation.status);
       const lines = await readLog(this.#database, operationId, last, BATCH);
       const newest = lines.at(-1);
-      if (newest) {
-        yield withGaps(last, lines);
-        last = { epoch: newest.epoch, line: newest.line, part: newest.tail ? 'tail' : 'head' };
-      }
+      yield newest ? withGaps(last, lines) : [];
+      if (newest) last = { epoch: newest.epoch, line: newest.line, part: newest.tail ? 'tail' : 'head' };
       if (lines.length === BATCH) continue;
       if (ended) return;
       await this.#changes.wait(count, signal, POLL_MS);

@@ -4,11 +4,12 @@ import type { StoredApproval } from '../../database/rows.ts';
 
 const INSERT = `
   INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id, contract, params,
-    steps, started_by, waiting_for, approval, due_at)
+    steps, started_by, waiting_for, approval, due_at, rollout_id)
   SELECT "operationId", "machineId", "requestId", fingerprint, type, status, "planId", "completionPolicy", params, steps,
-    "startedBy", "waitingFor", nullif(approval, 'null'), CASE WHEN "waitingFor" = '' THEN now() ELSE 'infinity' END
+    "startedBy", "waitingFor", nullif(approval, 'null'), CASE WHEN "waitingFor" = '' THEN now() ELSE 'infinity' END, nullif("rolloutId", '')
   FROM jsonb_to_recordset($1::jsonb) AS i("operationId" text, "machineId" text, "requestId" text, fingerprint text,
-    type text, status text, "planId" text, "completionPolicy" text, params jsonb, steps jsonb, "startedBy" text, "waitingFor" text, approval jsonb)
+    type text, status text, "planId" text, "completionPolicy" text, params jsonb, steps jsonb, "startedBy" text, "waitingFor" text, approval jsonb,
+    "rolloutId" text)
   RETURNING operation_id, created_at`;
 
 export interface InsertedOperation extends Omit<Operation, 'approval'> {

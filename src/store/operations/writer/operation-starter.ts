@@ -1,36 +1,42 @@
 /**
  * Starts operations: many requests in one transaction. The machines are locked first, so `decide` sees what holds when the
  * rows are written; two requests for one machine in the same batch see each other. The unique index on active operations
- * enforces the rule of one active operation per machine whatever happens here.
+ * enforces the rule of one active operation per machine whatever happens here, and the locks of store/budgets/limit-check.ts
+ * that no start breaks a budget.
  */
-import { hasTerms, type Scope } from '../../../domain/access/scope.ts';
+import type { Scope } from '../../../domain/access/scope.ts';
 import type { Actor } from '../../../domain/actor.ts';
+import type { BudgetOverride } from '../../../domain/budget/budget.ts';
+import type { Limit } from '../../../domain/budget/limit.ts';
 import { Fault } from '../../../domain/error/fault.ts';
 import type { NewEvent } from '../../../domain/event.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
-import { applyChange, type MachineChange } from '../../../domain/machine/machine-change.ts';
-import { type Approval, WAITING_FOR_APPROVAL } from '../../../domain/operation/approval.ts';
+import type { MachineChange } from '../../../domain/machine/machine-change.ts';
+import type { Approval } from '../../../domain/operation/approval.ts';
 import type { CompletionPolicyName } from '../../../domain/operation/completion-policy.ts';
 import type { Operation } from '../../../domain/operation/operation.ts';
 import type { OperationType } from '../../../domain/operation/operation-type.ts';
 import type { Plan } from '../../../domain/operation/plan.ts';
-import { newStep, type StepDefinition } from '../../../domain/operation/step.ts';
+import type { StepDefinition } from '../../../domain/operation/step.ts';
 import type { InstallFacts } from '../../../providers/network-installs.ts';
+import { BUDGET_VERSION, type BudgetBook } from '../../budgets/budget-book.ts';
+import { type Candidate, LimitCheck, OverLimit } from '../../budgets/limit-check.ts';
 import { Coalescer } from '../../database/coalescer.ts';
 import { type Database, isStatementError, type Session } from '../../database/database.ts';
-import {
-  type AskedIn,
-  OPERATION_COLUMNS,
-  type OperationRow,
-  operationOf,
-  type StoredApproval,
-} from '../../database/rows.ts';
+import { OPERATION_COLUMNS, type OperationRow, operationOf } from '../../database/rows.ts';
 import { idsInScope } from '../../filter/scope-condition.ts';
 import { lockMachines, writeMachines } from '../../machines/machine-rows.ts';
-import { type FactsFor, readInstallFacts } from '../../nodes/install-facts.ts';
-import { activeFault, requestIdReused } from '../operation-faults.ts';
+import { readInstallFacts } from '../../nodes/install-facts.ts';
+import {
+  admitStarts,
+  type RolloutStart,
+  recordStarts,
+  type StartedMachine,
+  StartFenced,
+} from '../../rollouts/rollout-start.ts';
 import { progressOfOperation } from '../operation-progress.ts';
-import { type LockedPlan, lockPlans } from '../plans.ts';
+import { lockPlans } from '../plans.ts';
+import { decideOne, type Known, keyOf, limitsOf, type StartEffects } from './decide-start.ts';
 import { insertOperations } from './insert-operations.ts';
 
 export interface NewOperation {
@@ -58,6 +64,14 @@ export interface StartRequest {
   readonly planId?: string | null;
   /** Whether `decide` needs the install layer's facts about this machine; they are empty otherwise. */
   readonly readsInstalls: (machine: Machine) => boolean;
+  /** Why it is started; goes into the history. */
+  readonly reason?: string;
+  /** Starts although a budget is full. The limits below hold all the same. */
+  readonly overrideBudget?: BudgetOverride | null;
+  /** Limits that this start obeys beside the budgets. */
+  readonly limits?: readonly Limit[];
+  /** The rollout that the operation is part of, and the decision by which it starts. */
+  readonly rollout?: RolloutStart | null;
   /** Throws a Fault where the machine may not take the operation. A machine or plan that does not exist is null. */
   readonly decide: (machine: Machine | null, plan: Plan | null, facts: InstallFacts) => NewOperation;
 }
@@ -67,29 +81,28 @@ export interface Started {
   readonly replayed: boolean;
 }
 
-type Outcome = Started | Fault;
-
-/** What a start brings about beside its operation; a decision fills it in. */
-interface StartEffects {
-  machineEvents: readonly NewEvent[];
-  approval: StoredApproval | null;
-}
+type Outcome = Started | Fault | StartFenced;
 
 interface Fresh extends Readonly<StartEffects> {
   readonly request: StartRequest;
   readonly operation: Operation;
 }
 
+/** With the version of the budgets in every row, so that a start without budgets sends no statement for them. */
 const FIND_REPLAYS = `
-  SELECT ${OPERATION_COLUMNS} FROM operations
-  JOIN unnest($1::text[], $2::text[]) AS i(machine, request) ON machine_id = machine AND request_id = request`;
+  SELECT v.budget_version, o.* FROM (SELECT ${BUDGET_VERSION} AS budget_version) AS v
+  LEFT JOIN (SELECT ${OPERATION_COLUMNS} FROM operations
+    JOIN unnest($1::text[], $2::text[]) AS i(machine, request) ON machine_id = machine AND request_id = request) AS o
+    ON true`;
 
 export class OperationStarter {
   readonly #database: Database;
+  readonly #budgets: BudgetBook;
   readonly #starts: Coalescer<StartRequest, Outcome>;
 
-  constructor(database: Database) {
+  constructor(database: Database, budgets: BudgetBook) {
     this.#database = database;
+    this.#budgets = budgets;
     this.#starts = new Coalescer({
       maxBatch: 500,
       maxUnderWay: 2,
@@ -100,28 +113,34 @@ export class OperationStarter {
 
   async start(request: StartRequest): Promise<Started> {
     const outcome = await this.#starts.submit(request);
-    if (outcome instanceof Fault) throw outcome;
+    if (outcome instanceof Error) throw outcome;
     return outcome;
   }
 
   #startAll(requests: readonly StartRequest[]): Promise<Outcome[]> {
     return this.#database.transaction(async (session) => {
+      const isAdmitted = await admitStarts(session, requests);
       const machines = await lockMachines(session, await visibleMachines(session, requests));
-      const known = await findReplays(session, requests);
+      const { known, budgetVersion } = await findReplays(session, requests);
       const plans = await lockPlans(
         session,
         requests.flatMap(({ planId }) => planId ?? []),
       );
       const facts = await readInstallFacts(session, machinesToInstall(requests, machines));
+      const budgets = await this.#budgets.limits(session, budgetVersion);
+      const check = await LimitCheck.open(session, candidatesOf(requests, machines, budgets));
       const fresh: Fresh[] = [];
-      const outcomes = requests.map((request) => {
-        const effects: StartEffects = { machineEvents: [], approval: null };
-        const outcome = decideOne(request, { machines, known, plans, facts }, effects);
-        if (!(outcome instanceof Fault) && !outcome.replayed) {
+      const decided = requests.map((request) => {
+        if (!isAdmitted(request)) return new StartFenced(request.machineId);
+        const effects: StartEffects = { machineEvents: [], approval: null, overridden: [] };
+        const outcome = decideOne(request, { machines, known, plans, facts, budgets, check }, effects);
+        if (isStarted(outcome) && !outcome.replayed) {
           fresh.push({ request, operation: outcome.operation, ...effects });
         }
         return outcome;
       });
+      const outcomes = await withFaults(decided, check);
+      await recordStarts(session, startedMachines(requests, outcomes));
       if (fresh.length === 0) return outcomes;
       const createdAt = await insertOperations(
         session,
@@ -142,14 +161,6 @@ export class OperationStarter {
   }
 }
 
-/** What is read for all requests of a batch; each decision adds to machines and known requests for the next ones. */
-interface BatchFacts {
-  readonly machines: Map<string, Machine>;
-  readonly known: Map<string, Known>;
-  readonly plans: ReadonlyMap<string, LockedPlan>;
-  readonly facts: FactsFor;
-}
-
 function machinesToInstall(
   requests: readonly StartRequest[],
   machines: ReadonlyMap<string, Machine>,
@@ -160,26 +171,62 @@ function machinesToInstall(
   });
 }
 
-interface Known {
-  readonly operation: Operation;
-  readonly fingerprint: string;
+function candidatesOf(
+  requests: readonly StartRequest[],
+  machines: ReadonlyMap<string, Machine>,
+  budgets: readonly Limit[],
+): Candidate[] {
+  return requests.flatMap((request) => {
+    const limits = limitsOf(request, budgets);
+    const machine = limits.length === 0 ? undefined : machines.get(request.machineId);
+    return machine ? [{ machine, limits }] : [];
+  });
 }
 
-function keyOf(machineId: string, requestId: string): string {
-  return JSON.stringify([machineId, requestId]);
+function isStarted(outcome: Started | OverLimit | Fault): outcome is Started {
+  return !(outcome instanceof Fault || outcome instanceof OverLimit);
 }
 
-async function findReplays(session: Session, requests: readonly StartRequest[]): Promise<Map<string, Known>> {
-  const rows = await session.run<OperationRow>('find-replays', FIND_REPLAYS, [
+/** Also those that were started before: then the answer to their commit was lost. */
+function startedMachines(requests: readonly StartRequest[], outcomes: readonly Outcome[]): StartedMachine[] {
+  return requests.flatMap(({ machineId, rollout }, index) => {
+    const outcome = outcomes[index];
+    if (!rollout || outcome === undefined || outcome instanceof Error) return [];
+    return [{ machineId, rollout, operationId: outcome.operation.operationId }];
+  });
+}
+
+/** Before anything is written: the machines of this batch that occupy a limit are not in the database yet. */
+async function withFaults(decided: readonly (Outcome | OverLimit)[], check: LimitCheck): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const outcome of decided)
+    outcomes.push(outcome instanceof OverLimit ? await check.fault(outcome) : outcome);
+  return outcomes;
+}
+
+interface Replays {
+  readonly known: Map<string, Known>;
+  readonly budgetVersion: number;
+}
+
+type ReplayRow = { readonly budget_version: number } & (OperationRow | { readonly machine_id: null });
+
+async function findReplays(session: Session, requests: readonly StartRequest[]): Promise<Replays> {
+  const rows = await session.run<ReplayRow & Record<string, unknown>>('find-replays', FIND_REPLAYS, [
     requests.map(({ machineId }) => machineId),
     requests.map(({ requestId }) => requestId),
   ]);
-  return new Map(
-    rows.map((row) => [
-      keyOf(row.machine_id, row.request_id),
-      { operation: operationOf(row), fingerprint: row.request_fingerprint },
-    ]),
+  const known = rows.flatMap((row): [string, Known][] =>
+    row.machine_id === null
+      ? []
+      : [
+          [
+            keyOf(row.machine_id, row.request_id),
+            { operation: operationOf(row), fingerprint: row.request_fingerprint },
+          ],
+        ],
   );
+  return { known: new Map(known), budgetVersion: rows[0]?.budget_version ?? 0 };
 }
 
 /** Machines that are not in the scope of the caller who names them are not even locked. */
@@ -190,85 +237,28 @@ async function visibleMachines(session: Session, requests: readonly StartRequest
   return ids;
 }
 
-/** A replay comes first, whatever has happened to the machine since; then the rules of `decide`; then the active operation. */
-function decideOne(
-  request: StartRequest,
-  { machines, known, plans, facts }: BatchFacts,
-  effects: StartEffects,
-): Outcome {
-  const { machineId, requestId, fingerprint, scope } = request;
-  const key = keyOf(machineId, requestId);
-  const locked = machines.get(machineId) ?? null;
-  const machine = locked !== null && scope !== null && !scope.contains(locked) ? null : locked;
-  const replayed = machine === null && scope !== null ? undefined : known.get(key);
-  if (replayed && replayed.fingerprint !== fingerprint) return requestIdReused(replayed.operation);
-  if (replayed) return { operation: replayed.operation, replayed: true };
-  try {
-    const stored = plans.get(request.planId ?? '');
-    const plan = stored && hasTerms(scope, stored.scopeTerms) ? stored.plan : null;
-    const decided = request.decide(machine, plan, facts(scope));
-    const operation = operationFor(request, decided);
-    const { operationId } = operation;
-    if (machine?.activeOperationId) return activeFault(machineId, machine.activeOperationId);
-    if (machine) {
-      const { approval, change = {} } = decided;
-      const cause = { at: new Date(), actor: request.actor, operationId };
-      const changed = applyChange(machine, approval ? {} : change, cause);
-      machines.set(machineId, { ...changed.machine, activeOperationId: operationId });
-      effects.machineEvents = changed.events;
-      if (approval) effects.approval = { ...approval, change, askedIn: askedIn(machine) };
-    }
-    known.set(key, { operation, fingerprint });
-    return { operation, replayed: false };
-  } catch (error) {
-    if (error instanceof Fault) return error;
-    throw error;
-  }
-}
-
-/** What an approval may rely on: a machine that has changed since is not what the operator asked about. */
-export function askedIn({ phase, service, install }: Machine): AskedIn {
-  return { phase, service, install };
-}
-
-function operationFor(request: StartRequest, fresh: NewOperation): Operation {
-  return {
-    operationId: fresh.operationId,
-    machineId: request.machineId,
-    requestId: request.requestId,
-    type: fresh.type,
-    status: 'pending',
-    planId: fresh.planId,
-    completionPolicy: fresh.completionPolicy,
-    params: fresh.params,
-    steps: fresh.steps.map(newStep),
-    current: 0,
-    error: null,
-    waitingFor: fresh.approval ? WAITING_FOR_APPROVAL : '',
-    approval: fresh.approval ?? null,
-    cancelRequested: false,
-    startedBy: request.startedBy,
-    createdAt: new Date(0),
-    startedAt: null,
-    finishedAt: null,
-  };
-}
-
 function withCreation(outcome: Outcome, createdAt: Map<string, Date>): Outcome {
-  if (outcome instanceof Fault) return outcome;
+  if (outcome instanceof Error) return outcome;
   const at = createdAt.get(outcome.operation.operationId);
   return at ? { ...outcome, operation: { ...outcome.operation, createdAt: at } } : outcome;
 }
 
-function startedEvent({ request, operation }: Fresh): NewEvent {
+function startedEvent({ request, operation, overridden }: Fresh): NewEvent {
   return {
     kind: 'operation',
     subject: operation.type,
     from: '',
     to: 'pending',
     actor: request.actor,
-    comment: '',
-    metadata: { request_id: operation.requestId, params: operation.params },
+    comment: request.reason ?? '',
+    metadata: {
+      request_id: operation.requestId,
+      params: operation.params,
+      ...(operation.rolloutId !== '' && { rollout_id: operation.rolloutId }),
+      ...(request.overrideBudget && {
+        override_budget: { reason: request.overrideBudget.reason, budgets: overridden },
+      }),
+    },
     machineId: operation.machineId,
     operationId: operation.operationId,
     snapshot: progressOfOperation(operation),

@@ -1,12 +1,16 @@
 /** An operator's action: the operation, its machine and the events of both in one transaction. */
 import type { Scope } from '../../../domain/access/scope.ts';
 import type { Actor } from '../../../domain/actor.ts';
+import { takesOutOfService } from '../../../domain/machine/availability.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
 import { applyChange, type MachineChange } from '../../../domain/machine/machine-change.ts';
 import type { Operation } from '../../../domain/operation/operation.ts';
 import { isActive } from '../../../domain/operation/operation-status.ts';
+import type { OperationType } from '../../../domain/operation/operation-type.ts';
 import type { ActionDecision } from '../../../engine/action-moves.ts';
 import type { Job, JobMove } from '../../../engine/job.ts';
+import type { BudgetBook } from '../../budgets/budget-book.ts';
+import { LimitCheck } from '../../budgets/limit-check.ts';
 import type { Database, Session } from '../../database/database.ts';
 import { operationOf } from '../../database/rows.ts';
 import { appendEvents } from '../../events/append-events.ts';
@@ -26,6 +30,8 @@ export interface ActionCall {
   /** Throws a Fault where an operation that waits for approval does not take the action. */
   readonly checkWaiting: (operation: Operation) => void;
   readonly scope: Scope | null;
+  /** The budgets that an operation obeys when it becomes active again; null: none. */
+  readonly budgets: BudgetBook | null;
   /**
    * Decides what happens to the operation; throws a Fault where the machine's state does not permit it. `latest` is the id
    * of the operation that worked on the machine last.
@@ -54,20 +60,22 @@ export async function recordAction(database: Database, call: ActionCall): Promis
         await appendEvents(session, [], ['due']);
         return operationOf(row);
       case 'move':
-        return move(session, call.actor, decided.move, machine);
+        return move(session, call, decided.move, machine);
     }
   });
 }
 
 async function move(
   session: Session,
-  actor: Actor,
+  call: ActionCall,
   decided: JobMove<MachineChange>,
   machine: Machine,
 ): Promise<Operation> {
+  const { actor } = call;
   const { id: operationId, status } = decided.job;
   const other = machine.activeOperationId === operationId ? null : machine.activeOperationId;
   if (isActive(status) && other !== null) throw activeFault(machine.machineId, other);
+  if (isActive(status)) await checkBudgets(session, call, decided.job.type as OperationType, machine);
   const operation = await writeAction(session, decided.job);
   const cause = { at: new Date(), actor, operationId };
   const { machine: changed, events } = applyChange(machine, decided.change ?? {}, cause);
@@ -80,4 +88,18 @@ async function move(
     ['due', `cancel:${operationId}`],
   );
   return operation;
+}
+
+/** An operation that becomes active again takes its machine out of service as a start does. */
+async function checkBudgets(
+  session: Session,
+  { budgets, scope }: ActionCall,
+  type: OperationType,
+  machine: Machine,
+): Promise<void> {
+  if (budgets === null || !takesOutOfService(type, machine)) return;
+  const limits = await budgets.currentLimits(session);
+  const check = await LimitCheck.open(session, [{ machine, limits }]);
+  const over = check.full(machine, limits, scope);
+  if (over) throw await check.fault(over);
 }

@@ -14,8 +14,8 @@ import { operationOf, type StoredApproval } from '../../database/rows.ts';
 import { appendEvents } from '../../events/append-events.ts';
 import { writeMachines } from '../../machines/machine-rows.ts';
 import { progressOfOperation } from '../operation-progress.ts';
+import { askedIn } from './decide-start.ts';
 import { type LockedOperation, lockOperation } from './lock-operation.ts';
-import { askedIn } from './operation-starter.ts';
 import { recordCancelLocked } from './record-cancel.ts';
 import { writeApproval } from './write-approval.ts';
 

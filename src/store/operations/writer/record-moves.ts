@@ -45,9 +45,10 @@ const RECORD = `
     RETURNING o.operation_id, o.cancel_requested, o.cancel_actor_kind, o.cancel_actor_id, o.cancel_reason, o.signals),
   machine_written AS (
     UPDATE machines m SET phase = i.phase, service = i.service, install = i.install, presence = i.presence,
-      conditions = i.conditions, active_operation_id = i."activeOperationId", observed = i.observed, updated_at = now()
+      conditions = i.conditions, active_operation_id = i."activeOperationId", observed = i.observed,
+      maintenance = i.maintenance, updated_at = now()
     FROM jsonb_to_recordset($3::jsonb) AS i("machineId" text, "operationId" text, phase text, service text,
-      install text, presence text, conditions jsonb, "activeOperationId" text, observed jsonb)
+      install text, presence text, conditions jsonb, "activeOperationId" text, observed jsonb, maintenance jsonb)
     JOIN recorded ON recorded.operation_id = i."operationId"
     WHERE m.machine_id = i."machineId"),
   appended AS (
@@ -106,6 +107,7 @@ function resultOf(row: RecordedRow | undefined): RecordResult {
 
 function machineColumns(machine: Machine, operationId: string): Record<string, unknown> {
   const { machineId, phase, service, install, presence, conditions, activeOperationId, observed } = machine;
+  const { maintenance } = machine;
   return {
     machineId,
     operationId,
@@ -116,6 +118,7 @@ function machineColumns(machine: Machine, operationId: string): Record<string, u
     conditions,
     activeOperationId,
     observed,
+    maintenance,
   };
 }
 

@@ -6,8 +6,8 @@ import { BOOT_FETCH, done, found, IMAGE, INSTALL_STATE, listOf, WORKFLOW } from 
 import { PAGE_QUERY } from './node-api.ts';
 import type { RouteAnswer, RouteTable } from './route.ts';
 
-/** Room for a long log in `installation_error`, of which only the front is kept. */
-const MAX_REPORT_BYTES = 2 * 1024 * 1024;
+/** Room for a long log in `installation_error`, of which only the front is kept. Senders that are not known have less. */
+export const MAX_REPORT_BYTES = 2 * 1024 * 1024;
 /** User data and network configuration, each with as much as their escapes in JSON may take. */
 const MAX_WORKFLOW_BYTES = 1024 * 1024;
 /** They are written as they come; nothing decodes them. */

@@ -48,6 +48,7 @@ export function adminService(dependencies: ServerDependencies): Service {
       revokeToken: 'admin',
       exportAudit: 'admin',
       getAuditKey: 'admin',
+      rotateAuditKey: 'admin',
       rotateToken: 'admin',
     },
   );

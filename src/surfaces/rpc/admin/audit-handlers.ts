@@ -2,9 +2,9 @@
 
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { publicPem } from '../../../audit/audit-key.ts';
+import { type AuditKey, publicPem } from '../../../audit/audit-key.ts';
 import { needsWholeFleet } from '../../../domain/access/scope.ts';
-import { invalidField } from '../../../domain/error/fault.ts';
+import { invalidField, missingField } from '../../../domain/error/fault.ts';
 import { checkText } from '../../../domain/machine/machine-input.ts';
 import type { AdminService } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { lastCheckpoint } from '../../../store/audit/audit-chain.ts';
@@ -13,10 +13,11 @@ import type { ServerDependencies } from '../server-dependencies.ts';
 import type { Handlers } from '../service.ts';
 
 const MAX_ACTOR = 256;
+const MAX_KEY_ID = 100;
 
 export function auditHandlers(
   dependencies: ServerDependencies,
-): Pick<Handlers<typeof AdminService>, 'exportAudit' | 'getAuditKey'> {
+): Pick<Handlers<typeof AdminService>, 'exportAudit' | 'getAuditKey' | 'rotateAuditKey'> {
   const { database, audit, now } = dependencies;
   return {
     async *exportAudit(request, { caller: { scope } }) {
@@ -31,17 +32,28 @@ export function auditHandlers(
 
     async getAuditKey(_request, { caller: { scope } }) {
       if (scope !== null) throw needsWholeFleet('the audit log', scope);
-      const { keyId, publicKey } = audit.key();
-      const last = await lastCheckpoint(database);
-      return {
-        keyId,
-        publicKey: publicPem(publicKey),
-        blockNo: BigInt(last?.blockNo ?? 0),
-        blockHash: last?.hash ?? '',
-        sealedEvents: BigInt(last?.events ?? 0),
-      };
+      return keyMessage((last) => audit.key(last));
+    },
+
+    async rotateAuditKey({ keyId }, { caller: { scope, actor } }) {
+      if (scope !== null) throw needsWholeFleet('the audit log', scope);
+      if (keyId === '') throw missingField('key_id');
+      const key = await audit.rotateKey({ replaces: checkText(keyId, 'key_id', MAX_KEY_ID), actor });
+      return keyMessage(() => key);
     },
   };
+
+  async function keyMessage(keyOf: (lastKeyId: string | null) => AuditKey) {
+    const last = await lastCheckpoint(database);
+    const { keyId, publicKey } = keyOf(last?.keyId ?? null);
+    return {
+      keyId,
+      publicKey: publicPem(publicKey),
+      blockNo: BigInt(last?.blockNo ?? 0),
+      blockHash: last?.hash ?? '',
+      sealedEvents: BigInt(last?.events ?? 0),
+    };
+  }
 }
 
 function timeOf(given: Timestamp | undefined, field: string): Date | null {

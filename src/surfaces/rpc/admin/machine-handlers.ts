@@ -6,6 +6,7 @@ import { type UpstreamView, upstreamView } from '../../../domain/condition/upstr
 import { invalidField } from '../../../domain/error/fault.ts';
 import { checkMachineId } from '../../../domain/machine/machine-input.ts';
 import { explain } from '../../../domain/operation/explain.ts';
+import { rolloutSentence } from '../../../domain/operation/explain-rollout.ts';
 import {
   type AdminService,
   type ExplanationSchema,
@@ -19,9 +20,10 @@ import { lastServiceChange } from '../../../store/machines/service-machines.ts';
 import { readUpstreamReads } from '../../../store/machines/upstream-reads.ts';
 import { findNode } from '../../../store/nodes/nodes.ts';
 import { lastOperationOf } from '../../../store/operations/find-operations.ts';
+import { openRolloutOf } from '../../../store/rollouts/rollouts-at-a-glance.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import type { Handlers } from '../service.ts';
-import { machineMessage } from '../v2/to-proto.ts';
+import { availabilityFields, machineMessage } from '../v2/to-proto.ts';
 import { requiredReason } from './required-reason.ts';
 
 export function machineHandlers(
@@ -81,10 +83,15 @@ async function explanation(
     node: node && { state: node.state, lastError: node.installRecord.lastError },
     serviceMover: await lastServiceChange(dependencies.database, machineId),
     upstream,
+    now: dependencies.now(),
   });
+  const rollout = await openRolloutOf(dependencies.database, machineId, scope);
   return {
     ...{ inService, summary },
     obstacles: [...obstacles],
+    ...availabilityFields(machine),
+    rolloutId: rollout?.rolloutId ?? '',
+    rolloutMessage: rolloutSentence(rollout),
     ...(upstream && { upstream: upstreamMessage(upstream) }),
   };
 }

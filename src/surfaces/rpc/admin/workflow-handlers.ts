@@ -21,6 +21,7 @@ import {
 } from '../../../operations/start/workflows.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import type { Handlers } from '../service.ts';
+import { type StartOptionsMessage, startOptions } from '../start-options.ts';
 import { operationMessage } from '../v2/to-proto.ts';
 
 export function workflowHandlers(
@@ -76,11 +77,17 @@ export function workflowHandlers(
   };
 }
 
-function workflowCall(request: { machineId: string; requestId: string }, caller: Caller): MachineCall {
+interface WorkflowMessage extends StartOptionsMessage {
+  readonly machineId: string;
+  readonly requestId: string;
+}
+
+function workflowCall(request: WorkflowMessage, caller: Caller): MachineCall {
   return {
     machineId: checkMachineId(request.machineId),
     requestId: checkRequestId(request.requestId),
     ...actingAs(caller),
+    ...startOptions(request, caller),
   };
 }
 

@@ -18,9 +18,13 @@ export function overviewMessage(overview: Overview): MessageInitShape<typeof Ove
     machines: counts.total,
     facets: counts.facets.filter(({ field }) => field !== SCHEDULABLE).map(facetMessage),
     attention: overview.attention.map(attentionMessage),
-    overdue: overview.overdue.map((group) => overdueMessage(group, overview.at)),
+    overdue: [
+      ...maintenanceOverdue(overview),
+      ...overview.overdue.map((group) => overdueMessage(group, overview.at)),
+    ],
     operationsUnderWay: { ...overview.underWay },
     operationsEnded: { ...overview.ended },
+    rollouts: { ...overview.rollouts },
     agentsReady: withPresence(counts.facets, 'ready'),
     agentsLost: withPresence(counts.facets, 'expired'),
     machinesSchedulable: counted(counts.facets, SCHEDULABLE, 'true'),
@@ -56,6 +60,22 @@ function overdueMessage({ limit, machines }: OverdueGroup, at: Date): MessageIni
     filter: overdueFilter(limit, at),
     advice: limit.advice,
   };
+}
+
+/** Each has a limit of its own: the end that its order names. */
+function maintenanceOverdue({
+  maintenanceOverdue: machines,
+}: Overview): MessageInitShape<typeof OverdueSchema>[] {
+  if (machines === 0) return [];
+  return [
+    {
+      layer: 'maintenance',
+      state: 'over',
+      machines,
+      filter: 'maintenance_overdue=true',
+      advice: 'exit maintenance, or enter it again with a new duration',
+    },
+  ];
 }
 
 /** Counts that the overview shows beside the layers. */

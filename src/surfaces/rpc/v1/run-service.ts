@@ -22,6 +22,7 @@ import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import type { CallContext, Service } from '../service.ts';
+import { startOptions } from '../start-options.ts';
 import { streamLog } from '../stream-log.ts';
 import { type ChangeKind, watchChanges } from '../watch-changes.ts';
 import { defineV1Service } from './define-v1-service.ts';
@@ -53,7 +54,11 @@ export function runService(dependencies: ServerDependencies): Service {
         const type = checkRunType(request.type);
         const planId = request.planId === '' ? '' : checkPlanId(request.planId);
         return runMessage(
-          await startRun(dependencies, { type, machineId, requestId, planId, ...actingAs(caller) }),
+          await startRun(dependencies, {
+            ...{ type, machineId, requestId, planId },
+            ...actingAs(caller),
+            ...startOptions(request, caller),
+          }),
         );
       },
 

@@ -9,6 +9,7 @@ import {
   checkRequestId,
   checkText,
 } from '../../../domain/machine/machine-input.ts';
+import { maintenanceParams } from '../../../domain/machine/maintenance.ts';
 import type { PhaseGatedType } from '../../../domain/operation/phase-gated-type.ts';
 import { MachineService } from '../../../gen/baremetal/v2/machine_service_pb.ts';
 import { cancelOperation } from '../../../operations/act/cancel-operation.ts';
@@ -21,10 +22,11 @@ import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
+import { type StartOptionsMessage, startOptions } from '../start-options.ts';
 import { agentsOf } from './agents-of.ts';
 import { machineMessage, operationMessage } from './to-proto.ts';
 
-interface StartMessage {
+interface StartMessage extends StartOptionsMessage {
   readonly machineId: string;
   readonly requestId: string;
 }
@@ -81,7 +83,12 @@ export function machineService(dependencies: ServerDependencies): Service {
         return start('REIMAGE', request, context, imageRef === '' ? {} : { image_ref: imageRef });
       },
 
-      enterMaintenance: (request, context) => start('ENTER_MAINTENANCE', request, context),
+      async enterMaintenance(request, context) {
+        checkRequestId(request.requestId);
+        const { duration, reason, exitWhenOver } = request;
+        const asked = { duration, reason, ...(exitWhenOver && { exit_when_over: 'true' }) };
+        return start('ENTER_MAINTENANCE', request, context, { ...maintenanceParams(asked) });
+      },
 
       exitMaintenance: (request, context) => start('EXIT_MAINTENANCE', request, context),
 
@@ -120,6 +127,7 @@ function starterOf(dependencies: ServerDependencies) {
     const started = await startOperation(dependencies, {
       ...{ type, machineId, requestId, params },
       ...actingAs(caller),
+      ...startOptions(request, caller),
     });
     return operationMessage(started);
   };

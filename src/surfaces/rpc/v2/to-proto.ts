@@ -3,9 +3,11 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Agent } from '../../../domain/agent/agent.ts';
 import { CONDITION_TYPES } from '../../../domain/condition/condition.ts';
+import { availability } from '../../../domain/machine/availability.ts';
 import { effectiveState } from '../../../domain/machine/effective-state.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
 import { messageOfSpec } from '../../../domain/machine/machine-spec.ts';
+import { isMaintenanceOverdue, type Maintenance } from '../../../domain/machine/maintenance.ts';
 import { schedulable } from '../../../domain/machine/schedulable.ts';
 import type { Approval } from '../../../domain/operation/approval.ts';
 import { currentStep, type Operation } from '../../../domain/operation/operation.ts';
@@ -17,6 +19,7 @@ import {
   EffectiveState_Value,
   type MachineSchema,
   MachineStatus_Phase,
+  type MaintenanceSchema,
 } from '../../../gen/baremetal/v2/machine_pb.ts';
 import {
   type ApprovalSchema,
@@ -63,6 +66,10 @@ export function machineMessage(
       presence: machine.presence ?? '',
       pool: machine.pool ?? '',
       ...schedulableFields(machine),
+      ...availabilityFields(machine),
+      ...(machine.enteredServiceAt && { enteredServiceAt: timestampFromDate(machine.enteredServiceAt) }),
+      activeOperationType: machine.activeOperationType ?? '',
+      ...(machine.maintenance && { maintenance: maintenanceMessage(machine, machine.maintenance) }),
       ...(agent && { agent: agentMessage(agent) }),
       ...(machine.observed && {
         observed: {
@@ -83,6 +90,27 @@ export function schedulableFields(machine: Machine) {
     schedulable: isSchedulable,
     unschedulableReason: reason ?? '',
     unschedulableMessage: message,
+  };
+}
+
+function maintenanceMessage(
+  machine: Machine,
+  { since, until, reason, by, exitsByItself }: Maintenance,
+): MessageInitShape<typeof MaintenanceSchema> {
+  return {
+    since: timestampFromMs(Date.parse(since)),
+    ...(until !== null && { until: timestampFromMs(Date.parse(until)) }),
+    ...{ reason, by, exitsByItself },
+    overdue: isMaintenanceOverdue(machine, new Date()),
+  };
+}
+
+export function availabilityFields(machine: Machine) {
+  const { available, reason, message } = availability(machine);
+  return {
+    ...(available !== null && { available }),
+    unavailableReason: reason ?? '',
+    unavailableMessage: message,
   };
 }
 
@@ -139,6 +167,7 @@ export function operationMessage(operation: Operation): MessageInitShape<typeof 
     progressPercent: overallProgress(operation.steps),
     cancelRequested: operation.cancelRequested,
     startedBy: operation.startedBy,
+    rolloutId: operation.rolloutId,
     status: operation.status,
     waitingFor: operation.waitingFor,
     ...(operation.approval && { approval: approvalMessage(operation.approval) }),

@@ -1,0 +1,104 @@
+/** What people do to a rollout under way. Each takes a reason, and is idempotent by its request id. */
+import { Command } from 'commander';
+import type { Rollout } from '../../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import type { Api } from '../../connection/api.ts';
+import { UsageError } from '../../errors/usage-error.ts';
+import { addOutput, wholeNumber } from '../../input/options.ts';
+import { type OutputFormat, writeOne } from '../../output/format.ts';
+import { plainText } from '../../output/plain-text.ts';
+import { rolloutRendering } from '../../rendering/rollout-rendering.ts';
+import { rolloutState } from '../../rollouts/rollout-state.ts';
+
+interface ActRequest {
+  readonly rolloutId: string;
+  readonly requestId: string;
+  readonly reason: string;
+}
+
+interface ActOptions {
+  readonly output: OutputFormat;
+  readonly reason?: string;
+  readonly requestId?: string;
+}
+
+interface Act<O> {
+  readonly name: string;
+  readonly description: string;
+  readonly more?: (command: Command) => Command;
+  readonly act: (api: Api, request: ActRequest, options: O, machineIds: string[]) => Promise<Rollout>;
+}
+
+export function actCommand<O>(context: CommandContext, { name, description, more, act }: Act<O>): Command {
+  const bare = new Command(name).description(description).argument('<rollout-id>');
+  const command = (more?.(bare) ?? bare)
+    .option('--reason <text>', 'the reason, kept in the history')
+    .option('--request-id <id>', 'idempotency key: the same id never acts twice (default: generated)');
+  return addOutput(command).action(
+    context.action<O & ActOptions>(async ({ args: [rolloutId = '', ...machineIds], options, api }) => {
+      if (options.requestId === '') throw new UsageError('--request-id is empty');
+      const requestId = options.requestId ?? context.newRequestId();
+      const request = { rolloutId, requestId, reason: options.reason ?? '' };
+      const rollout = await act(api, request, options, machineIds);
+      writeOne(context.out, options.output, rolloutRendering(context.now()), rollout, () => {
+        context.out.line(`Rollout: ${plainText(rollout.rolloutId)} ${rolloutState(rollout)}`);
+        if (rollout.waitingFor !== '') context.out.line(`  ${plainText(rollout.waitingFor)}`);
+      });
+      return 'ok';
+    }),
+  );
+}
+
+const addWave = (command: Command): Command =>
+  command.option('--wave <number>', 'this wave (default: the one that waits)', wholeNumber);
+
+export function rolloutActs(context: CommandContext): Command[] {
+  return [
+    actCommand(context, {
+      name: 'pause',
+      description: 'Start nothing more; what is under way goes on to its end',
+      act: ({ rollouts }, request) => rollouts.pauseRollout(request),
+    }),
+    actCommand(context, {
+      name: 'resume',
+      description: 'Go on after a pause, or after a stop rule',
+      act: ({ rollouts }, request) => rollouts.resumeRollout(request),
+    }),
+    actCommand<{ cancelRunning?: boolean }>(context, {
+      name: 'abort',
+      description: 'End a rollout: nothing more starts, ever',
+      more: (command) =>
+        command.option('--cancel-running', 'cancel what is under way (default: it ends by itself)'),
+      act: ({ rollouts }, request, { cancelRunning }) =>
+        rollouts.abortRollout({ ...request, cancelRunning: cancelRunning === true }),
+    }),
+    actCommand<{ wave?: number }>(context, {
+      name: 'approve',
+      description: 'Let a wave start that waits for approval',
+      more: addWave,
+      act: ({ rollouts }, request, { wave }) => rollouts.approveWave({ ...request, wave: wave ?? 0 }),
+    }),
+    actCommand<{ wave?: number }>(context, {
+      name: 'reject',
+      description: 'Stop a rollout before a wave that waits for approval',
+      more: addWave,
+      act: ({ rollouts }, request, { wave }) => rollouts.rejectWave({ ...request, wave: wave ?? 0 }),
+    }),
+    actCommand<{ errorCode?: string }>(context, {
+      name: 'retry',
+      description: 'Start machines that failed again, from the step that failed',
+      more: (command) =>
+        command
+          .argument('[machine-id...]', 'only these')
+          .option('--error-code <code>', 'only those that failed with this code'),
+      act: ({ rollouts }, request, { errorCode }, machineIds) =>
+        rollouts.retryFailed({ ...request, errorCode: errorCode ?? '', machineIds }),
+    }),
+    actCommand(context, {
+      name: 'skip',
+      description: 'Leave machines out that have not started, or that have failed',
+      more: (command) => command.argument('<machine-id...>'),
+      act: ({ rollouts }, request, _options, machineIds) => rollouts.skipMachines({ ...request, machineIds }),
+    }),
+  ];
+}

@@ -1,0 +1,57 @@
+/** Reading one rollout: its state, its machines, its progress. */
+import { Command } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { addExamples, addLimit, addOutput, addTimeout } from '../../input/options.ts';
+import { isForPeople, type OutputFormat, writeList, writeOne } from '../../output/format.ts';
+import { ROLLOUT_MACHINES, rolloutRendering, writeRolloutDetail } from '../../rendering/rollout-rendering.ts';
+import { rolloutMachinePages } from '../../rollouts/follow-rollout.ts';
+import { followToEnd } from '../../rollouts/follow-to-end.ts';
+
+export function showRollout(context: CommandContext): Command {
+  const command = new Command('show')
+    .alias('get')
+    .description('Show one rollout: waves, what holds it up, failures, limits, history')
+    .argument('<rollout-id>');
+  return addOutput(command).action(
+    context.action<{ output: OutputFormat }>(async ({ args: [rolloutId = ''], options, api }) => {
+      const rollout = await api.rollouts.getRollout({ rolloutId });
+      const now = context.now();
+      writeOne(context.out, options.output, rolloutRendering(now), rollout, () =>
+        writeRolloutDetail(context.out, context.program, rollout, now),
+      );
+      return 'ok';
+    }),
+  );
+}
+
+export function listRolloutMachines(context: CommandContext): Command {
+  const command = new Command('machines')
+    .description('List the machines of a rollout in the order of their turn')
+    .argument('<rollout-id>')
+    .option('--filter <filter>', 'for example: state=FAILED AND wave=2');
+  return addOutput(addLimit(command)).action(
+    context.action<{ output: OutputFormat; filter?: string; limit?: number }>(
+      async ({ args: [rolloutId = ''], options, api }) => {
+        const pages = rolloutMachinePages(api, rolloutId, options.filter ?? '', options.limit);
+        const count = await writeList(context.out, options.output, ROLLOUT_MACHINES, pages);
+        if (count === 0 && isForPeople(options.output)) context.err.line('no machine matches');
+        return 'ok';
+      },
+    ),
+  );
+}
+
+export function watchRollout(context: CommandContext): Command {
+  const command = new Command('watch')
+    .description('Follow one rollout until it has ended; the exit code is its outcome')
+    .argument('<rollout-id>');
+  addExamples(command, context.program, ['rollout watch ro-1', 'rollout watch ro-1 -o jsonl']);
+  return addOutput(addTimeout(command, '7d')).action(
+    context.action<{ output: OutputFormat; timeout: number }>(
+      async ({ args: [rolloutId = ''], options, api }) => {
+        const rollout = await api.rollouts.getRollout({ rolloutId });
+        return followToEnd({ context, api, rollout, options });
+      },
+    ),
+  );
+}

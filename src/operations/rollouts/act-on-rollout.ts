@@ -1,0 +1,195 @@
+/** Pause, resume, abort, approve, reject, retry, skip and change limits: which state each needs, and what it does. */
+import type { Caller } from '../../domain/access/caller.ts';
+import { actorLabel } from '../../domain/actor.ts';
+import { Fault, invalidField } from '../../domain/error/fault.ts';
+import type { Rollout, RolloutState } from '../../domain/rollout/rollout.ts';
+import type { RolloutAct } from '../../domain/rollout/rollout-act.ts';
+import { rolloutEnded, waveNotWaiting, wrongRolloutState } from '../../domain/rollout/rollout-faults.ts';
+import { isEnded } from '../../domain/rollout/rollout-state.ts';
+import { checkDeadline } from '../../domain/rollout/spec-input.ts';
+import { NO_FAILURES } from '../../domain/rollout/stop-rule.ts';
+import {
+  approveWave,
+  retryMachines,
+  skipMachines,
+  statesOfMachines,
+  waitingWave,
+} from '../../store/rollouts/act-on-machines.ts';
+import { type ActContext, type ActResult, recordAct } from '../../store/rollouts/record-act.ts';
+import { cancelPending } from '../../store/rollouts/write-pass.ts';
+import { findTokenCreator } from '../../store/tokens.ts';
+import { storedRollout } from './create-rollout.ts';
+import type { RolloutDependencies } from './rollout-dependencies.ts';
+import { checkWaveApprover } from './wave-approver.ts';
+
+export interface ActOnRolloutCall {
+  readonly rolloutId: string;
+  readonly requestId: string;
+  readonly reason: string;
+  readonly caller: Caller;
+  readonly act: RolloutAct;
+}
+
+/** The same request again changes nothing and answers the rollout as it is. */
+export async function actOnRollout(
+  dependencies: RolloutDependencies,
+  { rolloutId, requestId, reason, caller, act }: ActOnRolloutCall,
+): Promise<Rollout> {
+  const { database } = dependencies;
+  const { actor, scope } = caller;
+  const createdToken = await findTokenCreator(database, actor.id);
+  const call = {
+    rolloutId,
+    actor,
+    scope,
+    requestId,
+    reason,
+    action: act.act,
+    fingerprint: JSON.stringify([act, reason]),
+  };
+  await recordAct(database, call, (context) =>
+    applied(act, context, { caller, reason, tokenCreator: createdToken }),
+  );
+  return storedRollout(dependencies, rolloutId);
+}
+
+interface Actor {
+  readonly caller: Caller;
+  readonly reason: string;
+  /** Who created the token that the caller uses; null: it uses none, or no one did. */
+  readonly tokenCreator: string | null;
+}
+
+function applied(act: RolloutAct, context: ActContext, by: Actor): Promise<ActResult> {
+  const { rolloutId, state } = context;
+  const isAfterFailure = state === 'failed' && (act.act === 'retry' || act.act === 'skip');
+  if (isEnded(state) && !isAfterFailure) throw rolloutEnded(rolloutId, state);
+  switch (act.act) {
+    case 'pause':
+      return pause(context, by);
+    case 'resume':
+      return resume(context);
+    case 'abort':
+      return abort(context, act, by);
+    case 'approve':
+      return approve(context, act.wave, by);
+    case 'reject':
+      return reject(context, act.wave, by);
+    case 'retry':
+      return retry(context, act);
+    case 'skip':
+      return skip(context, act.machineIds, by);
+    case 'update-limits':
+      return updateLimits(context, act);
+  }
+}
+
+async function pause({ rolloutId, state }: ActContext, { reason }: Actor): Promise<ActResult> {
+  if (state !== 'running' && state !== 'scheduled')
+    throw wrongRolloutState(rolloutId, state, 'only a running or scheduled rollout can be paused');
+  return { detail: '', state: 'paused', reason, waitingFor: 'It is paused; resume it.' };
+}
+
+async function resume(context: ActContext): Promise<ActResult> {
+  const { rolloutId, state } = context;
+  if (state !== 'paused' && state !== 'stopped')
+    throw wrongRolloutState(rolloutId, state, 'only a paused or stopped rollout can be resumed');
+  return goingOn(context, '');
+}
+
+/** Failures before do not count for stop rules any more. */
+function goingOn({ spec, now }: ActContext, detail: string): ActResult {
+  const state: RolloutState = spec.startAt !== null && spec.startAt > now ? 'scheduled' : 'running';
+  return { detail, state, reason: '', waitingFor: '', tally: NO_FAILURES, cancelRunning: false };
+}
+
+async function abort(
+  { session, rolloutId, revision, state }: ActContext,
+  { cancelRunning }: Extract<RolloutAct, { act: 'abort' }>,
+  { reason }: Actor,
+): Promise<ActResult> {
+  // Once more, to cancel what the first abort let go on.
+  if (state === 'aborting' && !cancelRunning)
+    throw wrongRolloutState(rolloutId, state, 'it is aborted already');
+  await cancelPending(session, { rolloutId, revision, message: 'the rollout was aborted before its turn' });
+  const detail = cancelRunning ? 'what is under way is canceled' : 'what is under way goes on to its end';
+  return { detail, state: 'aborting', reason, waitingFor: `It is aborted, and ${detail}.`, cancelRunning };
+}
+
+async function approve(
+  context: ActContext,
+  asked: number,
+  { caller, tokenCreator }: Actor,
+): Promise<ActResult> {
+  const { session, rolloutId, createdBy } = context;
+  const wave = await gateOf(context, asked);
+  checkWaveApprover({ rolloutId, wave, createdBy, tokenCreator }, caller);
+  await approveWave(session, { rolloutId, number: wave.number, approvedBy: actorLabel(caller.actor) });
+  return { detail: `wave ${wave.number}` };
+}
+
+async function gateOf({ session, rolloutId, state }: ActContext, asked: number) {
+  const wave = await waitingWave(session, rolloutId, asked);
+  if (state === 'aborting' || wave === null) throw waveNotWaiting(rolloutId, asked);
+  return wave;
+}
+
+async function reject(context: ActContext, asked: number, { caller, reason }: Actor): Promise<ActResult> {
+  const wave = await gateOf(context, asked);
+  const why = `${actorLabel(caller.actor)} rejected wave ${wave.number}${reason === '' ? '' : `: ${reason}`}`;
+  return {
+    detail: `wave ${wave.number}`,
+    state: 'stopped',
+    reason: why,
+    waitingFor: `It is stopped: ${why}.`,
+  };
+}
+
+async function retry(
+  context: ActContext,
+  { errorCode, machineIds }: Extract<RolloutAct, { act: 'retry' }>,
+): Promise<ActResult> {
+  const { session, rolloutId, revision, state } = context;
+  if (state === 'aborting') throw wrongRolloutState(rolloutId, state, 'it starts nothing any more');
+  const retried = await retryMachines(session, { rolloutId, revision, errorCode, machineIds });
+  if (retried === 0)
+    throw wrongRolloutState(rolloutId, state, 'none of its machines has failed that this would retry');
+  const code = errorCode === '' ? '' : ` with ${errorCode}`;
+  const detail = `${retried} failed machine${retried === 1 ? '' : 's'}${code}`;
+  return state === 'paused' ? { detail, tally: NO_FAILURES } : goingOn(context, detail);
+}
+
+async function skip(
+  { session, rolloutId, revision, state: stateBefore }: ActContext,
+  machineIds: readonly string[],
+  { caller, reason }: Actor,
+): Promise<ActResult> {
+  const states = await statesOfMachines(session, rolloutId, machineIds);
+  for (const id of machineIds) {
+    const state = states.get(id);
+    if (state === undefined) throw invalidField('machine_ids', `${id} is not in ${rolloutId}`);
+    if (state !== 'pending' && state !== 'failed' && state !== 'skipped')
+      throw notSkippable(rolloutId, id, state);
+  }
+  const message = `skipped by ${actorLabel(caller.actor)}${reason === '' ? '' : `: ${reason}`}`;
+  await skipMachines(session, { rolloutId, revision, machineIds, message });
+  const detail = machineIds.length === 1 ? (machineIds[0] ?? '') : `${machineIds.length} machines`;
+  // One that ended in failure ends again, by what is left of its failures.
+  return stateBefore === 'failed' ? { detail, state: 'running' } : { detail };
+}
+
+function notSkippable(rolloutId: string, machineId: string, state: string): Fault {
+  return new Fault('WRONG_ROLLOUT_STATE', {
+    message: `${machineId} is ${state} in ${rolloutId}: only machines that have not started, or that have failed, can be skipped`,
+    metadata: { rollout_id: rolloutId, machine_id: machineId, state },
+    violations: [{ subject: `machines/${machineId}`, description: `is ${state}` }],
+  });
+}
+
+async function updateLimits(
+  { spec, now }: ActContext,
+  { changes }: Extract<RolloutAct, { act: 'update-limits' }>,
+): Promise<ActResult> {
+  checkDeadline(changes.deadline, 'deadline', now);
+  return { detail: Object.keys(changes).join(', '), spec: { ...spec, ...changes } };
+}

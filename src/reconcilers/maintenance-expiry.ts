@@ -1,0 +1,90 @@
+/**
+ * Ends maintenance that is over, where its order asks for that. Every replica looks; the request id, which is made from the end
+ * of the maintenance, lets one exit start. An exit that was canceled or that failed is not started again: the machine is shown
+ * overdue. One that is refused is tried again.
+ */
+import type { Actor } from '../domain/actor.ts';
+import { Fault } from '../domain/error/fault.ts';
+import { type StartDependencies, startOnMachine } from '../operations/start/start-on-machine.ts';
+import { operationRules } from '../operations/start/start-operation.ts';
+import type { Database } from '../store/database/database.ts';
+import {
+  type EndingMaintenance,
+  endingMaintenance,
+  exitRequestId,
+} from '../store/machines/ending-maintenance.ts';
+import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
+
+export interface MaintenanceExpiryOptions {
+  readonly database: Database;
+  readonly starts: StartDependencies;
+  readonly watch: LoopWatch;
+}
+
+const EVERY_MS = 5_000;
+const PIECE = 100;
+const SERVER = { kind: 'system', id: 'maintenance' } as const satisfies Actor;
+
+export class MaintenanceExpiry {
+  readonly #options: MaintenanceExpiryOptions;
+  readonly #loop: BackgroundLoop;
+
+  constructor(options: MaintenanceExpiryOptions) {
+    this.#options = options;
+    this.#loop = new BackgroundLoop({
+      name: 'ending maintenance',
+      everyMs: EVERY_MS,
+      pass: (stop) => this.#pass(stop),
+      watch: options.watch,
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  async #pass(stop: AbortSignal): Promise<void> {
+    let ending: EndingMaintenance[];
+    let after = '';
+    do {
+      ending = await endingMaintenance(this.#options.database, after, PIECE);
+      await Promise.all(ending.map((machine) => this.#exit(machine)));
+      after = ending.at(-1)?.machineId ?? '';
+    } while (ending.length === PIECE && !stop.aborted);
+  }
+
+  async #exit({ machineId, until }: EndingMaintenance): Promise<void> {
+    const rules = operationRules({ type: 'EXIT_MAINTENANCE', params: {} });
+    const call = {
+      machineId,
+      requestId: exitRequestId(until),
+      actor: SERVER,
+      scope: null,
+      reason: `its maintenance was over at ${until}`,
+    };
+    try {
+      await startOnMachine(this.#options.starts, call, {
+        ...rules,
+        decide: (context) => {
+          // It may have been given a new end since it was found.
+          if (context.machine.maintenance?.until !== until) throw givenANewEnd(machineId);
+          return rules.decide(context);
+        },
+      });
+    } catch (error) {
+      // It stays overdue, and the next pass tries again.
+      if (!(error instanceof Fault)) throw error;
+    }
+  }
+}
+
+function givenANewEnd(machineId: string): Fault {
+  return new Fault('MACHINE_CHANGED_SINCE', {
+    message: `the maintenance of ${machineId} has another end now`,
+    metadata: { machine_id: machineId },
+  });
+}

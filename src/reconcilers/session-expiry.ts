@@ -1,0 +1,45 @@
+/**
+ * Records the end of console sessions that no one ended: by their limits, or with their token. They open nothing from that moment
+ * on by themselves; this writes it down. Every replica looks; the row's lock lets one of them record it.
+ */
+import type { Database } from '../store/database/database.ts';
+import { endExpiredSessions } from '../store/session-ends.ts';
+import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
+
+export interface SessionExpiryOptions {
+  readonly database: Database;
+  readonly idleSeconds: number;
+  readonly watch: LoopWatch;
+}
+
+const EVERY_MS = 2_000;
+const PIECE = 100;
+
+export class SessionExpiry {
+  readonly #options: SessionExpiryOptions;
+  readonly #loop: BackgroundLoop;
+
+  constructor(options: SessionExpiryOptions) {
+    this.#options = options;
+    this.#loop = new BackgroundLoop({
+      name: 'recording the ends of sessions',
+      everyMs: EVERY_MS,
+      pass: () => this.#pass(),
+      watch: options.watch,
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  async #pass() {
+    const { database, idleSeconds } = this.#options;
+    const ended = await endExpiredSessions(database, idleSeconds, PIECE);
+    return ended === PIECE ? { nextInMs: 0 } : 'passed';
+  }
+}

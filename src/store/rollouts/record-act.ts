@@ -1,0 +1,142 @@
+/**
+ * What people do to a rollout. An act locks the row, is recorded with who did it and why, and adds one to the epoch: a start
+ * that was decided before it finds another epoch and does not happen. The same request again changes nothing.
+ */
+import type { Scope } from '../../domain/access/scope.ts';
+import { type Actor, actorLabel } from '../../domain/actor.ts';
+import type { RolloutAction, RolloutState } from '../../domain/rollout/rollout.ts';
+import { rolloutNotFound } from '../../domain/rollout/rollout-faults.ts';
+import type { RolloutSpec } from '../../domain/rollout/rollout-spec.ts';
+import { isEnded } from '../../domain/rollout/rollout-state.ts';
+import type { FailureTally } from '../../domain/rollout/stop-rule.ts';
+import type { Database, Session } from '../database/database.ts';
+import { appendEvents } from '../events/append-events.ts';
+import { readableIn } from '../filter/scope-condition.ts';
+import { rolloutRequestReused } from './insert-rollout.ts';
+import { rolloutEvent } from './rollout-event.ts';
+import { ROLLOUT_COLUMNS, type RolloutRow, specOfStored } from './rollout-rows.ts';
+
+export interface ActCall {
+  readonly rolloutId: string;
+  readonly actor: Actor;
+  readonly scope: Scope | null;
+  readonly requestId: string;
+  readonly fingerprint: string;
+  readonly action: RolloutAction['action'];
+  readonly reason: string;
+}
+
+/** What the act finds: the row is locked. */
+export interface ActContext {
+  readonly session: Session;
+  readonly rolloutId: string;
+  readonly state: RolloutState;
+  readonly spec: RolloutSpec;
+  readonly createdBy: string;
+  /** The revision that the act makes. */
+  readonly revision: number;
+  readonly now: Date;
+}
+
+/** What the act makes of it; what is not set stays. */
+export interface ActResult {
+  readonly detail: string;
+  readonly state?: RolloutState;
+  readonly reason?: string;
+  readonly waitingFor?: string;
+  readonly spec?: RolloutSpec;
+  readonly tally?: FailureTally;
+  readonly cancelRunning?: boolean;
+}
+
+export async function recordAct(
+  database: Database,
+  call: ActCall,
+  act: (context: ActContext) => Promise<ActResult>,
+): Promise<void> {
+  const { rolloutId, actor, action } = call;
+  await database.transaction(async (session) => {
+    const row = await lockRollout(session, call);
+    if (await isRepeated(session, call)) return;
+    const spec = specOfStored(row.spec);
+    const { state: before } = row;
+    const revision = row.revision + 1;
+    const { createdBy, now } = { createdBy: row.created_by, now: row.now };
+    const result = await act({ session, rolloutId, state: before, spec, createdBy, revision, now });
+    const state = result.state ?? before;
+    await writeAct(session, call, { ...result, state });
+    const event = rolloutEvent({
+      rolloutId,
+      from: before,
+      to: state,
+      actor,
+      comment: call.reason,
+      metadata: { action, detail: result.detail },
+      ...(result.spec && { before: changeable(spec), after: changeable(result.spec) }),
+    });
+    await appendEvents(session, [event], ['rollouts']);
+  });
+}
+
+async function lockRollout(
+  session: Session,
+  { rolloutId, scope }: ActCall,
+): Promise<RolloutRow & { now: Date }> {
+  const readable = readableIn(scope, 2);
+  const visible = scope === null ? 'TRUE' : `${readable.text} AND scope <> ''`;
+  const [row] = await session.run<RolloutRow & { now: Date } & Record<string, unknown>>(
+    scope === null ? 'lock-rollout' : '',
+    `SELECT ${ROLLOUT_COLUMNS}, clock_timestamp() AS now FROM rollouts WHERE rollout_id = $1 AND ${visible} FOR NO KEY UPDATE`,
+    [rolloutId, ...readable.values],
+  );
+  if (!row) throw rolloutNotFound(rolloutId);
+  return row;
+}
+
+async function isRepeated(
+  session: Session,
+  { rolloutId, actor, requestId, fingerprint }: ActCall,
+): Promise<boolean> {
+  if (requestId === '') return false;
+  const [row] = await session.run<{ request_fingerprint: string }>(
+    'find-rollout-act',
+    'SELECT request_fingerprint FROM rollout_actions WHERE rollout_id = $1 AND done_by = $2 AND request_id = $3',
+    [rolloutId, actorLabel(actor), requestId],
+  );
+  if (row && row.request_fingerprint !== fingerprint) throw rolloutRequestReused(rolloutId, requestId);
+  return row !== undefined;
+}
+
+const WRITE = `
+  UPDATE rollouts SET state = $2, reason = coalesce($3, reason), waiting_for = coalesce($4, waiting_for),
+    spec = coalesce($5, spec), tally = coalesce($6, tally), cancel_running = coalesce($7, cancel_running),
+    finished_at = CASE WHEN $8 THEN coalesce(finished_at, now()) END, epoch = epoch + 1, revision = revision + 1
+  WHERE rollout_id = $1`;
+
+async function writeAct(
+  session: Session,
+  { rolloutId, actor, action, reason, requestId, fingerprint }: ActCall,
+  result: ActResult & { readonly state: RolloutState },
+): Promise<void> {
+  await session.run('write-rollout-act', WRITE, [
+    rolloutId,
+    result.state,
+    result.reason ?? null,
+    result.waitingFor ?? null,
+    result.spec === undefined ? null : JSON.stringify(result.spec),
+    result.tally === undefined ? null : JSON.stringify(result.tally),
+    result.cancelRunning ?? null,
+    isEnded(result.state),
+  ]);
+  await session.run(
+    'insert-rollout-act',
+    `INSERT INTO rollout_actions (rollout_id, action, done_by, reason, detail, request_id, request_fingerprint)
+     SELECT $1, $2, $3, $4, $5, CASE WHEN $6 = '' THEN 'act-' || r.epoch ELSE $6 END, $7 FROM rollouts r WHERE r.rollout_id = $1`,
+    [rolloutId, action, actorLabel(actor), reason, result.detail, requestId, fingerprint],
+  );
+}
+
+/** What an act can change of a spec. */
+function changeable({ maxParallel, limits, stop, soakMs, windows, deadline }: RolloutSpec) {
+  return { maxParallel, limits, stop, soakMs, windows, deadline };
+}

@@ -1,0 +1,118 @@
+/** What callers do to a rollout that exists. Each call is one act with its reason, and the same request again changes nothing. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { invalidField, missingField } from '../../../../domain/error/fault.ts';
+import { checkRequestId } from '../../../../domain/machine/machine-input.ts';
+import { readDuration } from '../../../../domain/rollout/duration-text.ts';
+import type { LimitChanges, RolloutAct } from '../../../../domain/rollout/rollout-act.ts';
+import { checkWindows } from '../../../../domain/rollout/schedule-input.ts';
+import {
+  checkLimits,
+  checkMachineIds,
+  checkMaxParallel,
+  checkStop,
+  checkTime,
+} from '../../../../domain/rollout/spec-input.ts';
+import type {
+  RolloutSchema,
+  RolloutService,
+  UpdateLimitsRequest,
+} from '../../../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
+import { actOnRollout } from '../../../../operations/rollouts/act-on-rollout.ts';
+import { rollBack } from '../../../../operations/rollouts/roll-back.ts';
+import { optionalReason } from '../../admin/required-reason.ts';
+import type { ServerDependencies } from '../../server-dependencies.ts';
+import type { CallContext, Handlers } from '../../service.ts';
+import { answer } from './read-handlers.ts';
+import { checkRolloutId } from './rollout-id.ts';
+import { readTime } from './spec-message.ts';
+
+interface ActMessage {
+  readonly rolloutId: string;
+  readonly requestId: string;
+  readonly reason: string;
+}
+
+type Acts =
+  | 'pauseRollout'
+  | 'resumeRollout'
+  | 'abortRollout'
+  | 'approveWave'
+  | 'rejectWave'
+  | 'retryFailed'
+  | 'skipMachines'
+  | 'updateLimits'
+  | 'rollBack';
+
+export function actHandlers(dependencies: ServerDependencies): Pick<Handlers<typeof RolloutService>, Acts> {
+  const act = async (
+    request: ActMessage,
+    { caller }: CallContext,
+    asked: RolloutAct,
+  ): Promise<MessageInitShape<typeof RolloutSchema>> =>
+    answer(
+      dependencies,
+      await actOnRollout(dependencies, { ...checkAct(request), caller, act: asked }),
+      caller,
+    );
+  return {
+    pauseRollout: (request, context) => act(request, context, { act: 'pause' }),
+    resumeRollout: (request, context) => act(request, context, { act: 'resume' }),
+    abortRollout: (request, context) =>
+      act(request, context, { act: 'abort', cancelRunning: request.cancelRunning }),
+    approveWave: async (request, context) =>
+      act(request, context, { act: 'approve', wave: checkWave(request.wave) }),
+    rejectWave: async (request, context) =>
+      act(request, context, { act: 'reject', wave: checkWave(request.wave) }),
+    retryFailed: async (request, context) =>
+      act(request, context, {
+        act: 'retry',
+        errorCode: checkErrorCode(request.errorCode),
+        machineIds: checkMachineIds(request.machineIds, 'machine_ids'),
+      }),
+    async skipMachines(request, context) {
+      if (request.machineIds.length === 0) throw missingField('machine_ids');
+      const machineIds = checkMachineIds(request.machineIds, 'machine_ids');
+      return act(request, context, { act: 'skip', machineIds });
+    },
+    updateLimits: async (request, context) =>
+      act(request, context, { act: 'update-limits', changes: checkChanges(request) }),
+    async rollBack(request, { caller }) {
+      return answer(dependencies, await rollBack(dependencies, { ...checkAct(request), caller }), caller);
+    },
+  };
+}
+
+function checkAct(request: ActMessage) {
+  return {
+    rolloutId: checkRolloutId(request.rolloutId),
+    requestId: checkRequestId(request.requestId),
+    reason: optionalReason(request.reason),
+  };
+}
+
+function checkWave(wave: number): number {
+  if (wave < 0) throw invalidField('wave', 'must not be negative');
+  return wave;
+}
+
+function checkErrorCode(code: string): string {
+  if (code === '' || /^[A-Z][A-Z0-9_]{0,127}$/.test(code)) return code;
+  throw invalidField('error_code', 'must be an error code, such as WRONG_PHASE');
+}
+
+/** Only what was written changes. */
+function checkChanges(request: UpdateLimitsRequest): LimitChanges {
+  const { maxParallel, limits, stop, soak, windows } = request;
+  const deadline = checkTime(readTime(request.deadline), 'deadline');
+  const changes: LimitChanges = {
+    ...(maxParallel !== undefined && { maxParallel: checkMaxParallel(maxParallel, 'max_parallel') }),
+    ...(limits && { limits: checkLimits(limits.limits, 'limits.limits') }),
+    ...(stop && { stop: checkStop(stop, 'stop') }),
+    ...(soak !== undefined && { soakMs: soak === '' ? 0 : readDuration(soak, 'soak') }),
+    ...(windows && { windows: checkWindows(windows.windows, 'windows.windows') }),
+    ...(deadline && { deadline }),
+  };
+  if (Object.keys(changes).length === 0)
+    throw missingField('one of max_parallel, limits, stop, soak, windows, deadline');
+  return changes;
+}

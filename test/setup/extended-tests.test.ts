@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { TestModule, Vitest } from 'vitest/node';
+import { ExtendedTests } from './extended-tests.ts';
+
+const printed: string[] = [];
+beforeEach(() => {
+  printed.length = 0;
+  vi.spyOn(console, 'log').mockImplementation((line) => printed.push(line));
+});
+afterEach(() => {
+  process.exitCode = undefined;
+});
+
+function moduleOf(name: string, tagsOfSkipped: readonly string[][], processorSeconds: number): TestModule {
+  const skipped = tagsOfSkipped.map((tags) => ({ tags }));
+  return {
+    relativeModuleId: name,
+    meta: () => ({ processorSeconds }),
+    children: { allTests: () => skipped.values() },
+  } as unknown as TestModule;
+}
+
+function reportOf(tagsFilter: string[] | undefined, ...modules: TestModule[]) {
+  const reporter = new ExtendedTests();
+  reporter.onInit({ config: { tagsFilter } } as Vitest);
+  reporter.onTestRunEnd(modules);
+  return { printed: [...printed], exitCode: process.exitCode };
+}
+
+it('npm test says how many tests it leaves to another command', () => {
+  const modules = [
+    moduleOf('one', [['extended'], ['extended']], 1),
+    moduleOf('two', [['extended'], []], 1),
+    moduleOf('three', [[]], 1),
+  ];
+  expect(reportOf(['!extended'], ...modules)).toEqual({
+    printed: ['Left to npm run test:all: 3 tests in 2 files'],
+    exitCode: undefined,
+  });
+});
+
+it('npm test fails where a file costs far more than its share, and names it', () => {
+  expect(reportOf(['!extended'], moduleOf('dear', [], 100), moduleOf('cheap', [], 5))).toEqual({
+    printed: [expect.stringMatching(/^dear took 100 s of processor time/)],
+    exitCode: 1,
+  });
+});
+
+it('a run of all tests leaves none, and its files may cost what they do', () => {
+  expect(reportOf(undefined, moduleOf('dear', [['extended']], 100))).toEqual({
+    printed: [],
+    exitCode: undefined,
+  });
+});
+
+it('CI runs all tests', () => {
+  const run = readFileSync(new URL('../../.ci/run', import.meta.url), 'utf8');
+  expect(run.trimEnd().split('\n').at(-1)).toBe('npm run test:all');
+  const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  expect(scripts['test:all']).toBe('node scripts/check.mjs --all');
+});
