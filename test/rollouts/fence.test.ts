@@ -4,6 +4,8 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { decidePass } from '../../src/domain/rollout/decide-pass.ts';
+import { startOnMachine } from '../../src/operations/start/start-on-machine.ts';
+import { operationRules } from '../../src/operations/start/start-operation.ts';
 import { runPass } from '../../src/reconcilers/rollout-runner/run-pass.ts';
 import { startMachines } from '../../src/reconcilers/rollout-runner/start-machines.ts';
 import { type LockedRollout, lockPass } from '../../src/store/rollouts/read-pass.ts';
@@ -11,7 +13,8 @@ import { claimRollouts } from '../../src/store/rollouts/rollout-lease.ts';
 import { writePass } from '../../src/store/rollouts/write-pass.ts';
 import { fresh } from '../api/fleet.ts';
 import { cloneDatabase, openPool, type TestDatabase } from '../parts/postgres.ts';
-import { Rollouts } from './rollouts.ts';
+import { until } from '../parts/until.ts';
+import { callerNamed, NO_STOP, Rollouts } from './rollouts.ts';
 
 let clone: TestDatabase;
 let pool: ReturnType<typeof openPool>;
@@ -33,11 +36,14 @@ afterAll(async () => {
 });
 beforeEach(() => pool.query('UPDATE rollouts SET finished_at = now() WHERE finished_at IS NULL'));
 
+/** In one rack of their own. */
 async function machines(count: number): Promise<string[]> {
+  const rack = fresh('m');
   const { rows } = await pool.query<{ machine_id: string }>(
     `INSERT INTO machines (machine_id, labels, spec, phase)
-     SELECT $1 || n, '{}', '{"provider": "fake"}', 'READY' FROM generate_series(1, $2::integer) AS n RETURNING machine_id`,
-    [`${fresh('m')}-`, count],
+     SELECT $1 || '-' || n, '{}', jsonb_build_object('provider', 'fake', 'location', jsonb_build_object('rack', $1::text)), 'READY'
+     FROM generate_series(1, $2::integer) AS n RETURNING machine_id`,
+    [rack, count],
   );
   return rows.map(({ machine_id }) => machine_id).sort();
 }
@@ -167,6 +173,129 @@ describe('a start that was decided', () => {
     const decided = await decideToStart(one, rolloutId, 'one');
     await Promise.all([start(one, decided), start(other, decided)]);
     expect(await startedIn(rolloutId)).toEqual(machineIds);
+  });
+});
+
+/** A reboot that no rollout is asked about. */
+function reboot(runner: Rollouts, machineId: string) {
+  const { actor, scope } = callerNamed('bob');
+  const call = { machineId, requestId: fresh('single'), actor, scope };
+  return startOnMachine(runner.dependencies, call, operationRules({ type: 'REBOOT', params: {} }));
+}
+
+/** How many transactions wait for their turn to write events. */
+async function writersWaiting(): Promise<number> {
+  const { rows } = await pool.query<{ waiting: number }>(
+    `SELECT count(*)::integer AS waiting FROM pg_locks WHERE locktype = 'advisory' AND objid = 7146204 AND NOT granted
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  return rows[0]?.waiting ?? 0;
+}
+
+describe('a limit of a rollout', () => {
+  const limits = [{ groupBy: 'location.rack', filter: '', maxUnavailable: { count: 1 } }];
+
+  it.each(['one replica', 'two replicas'])(
+    'counts a single start that commits between its count and its commit, on %s',
+    async (replicas) => {
+      const [first = '', second = ''] = await machines(2);
+      const { rolloutId } = await one.create({ machineIds: [first], limits });
+      await claim(one, 'one');
+      const decided = await decideToStart(one, rolloutId, 'one');
+      // Whoever holds this lets no one write events, so nothing commits: the single start waits first, the rollout's behind it.
+      const holder = await pool.connect();
+      await holder.query('SELECT pg_advisory_lock(7146204)');
+      const single = reboot(replicas === 'one replica' ? one : other, second);
+      await until(writersWaiting, (waiting) => waiting === 1);
+      const started = start(one, decided);
+      await until(writersWaiting, (waiting) => waiting === 2);
+      await holder.query('SELECT pg_advisory_unlock(7146204)');
+      holder.release();
+      const { operationId } = await single;
+      await started;
+      expect(await startedIn(rolloutId)).toEqual([]);
+      const [waiting] = await one.machines(rolloutId);
+      expect(waiting).toMatchObject({ state: 'pending', errorCode: '' });
+      expect(waiting?.message).toBe(
+        `${first} can't be taken out of service: rollout ${rolloutId} allows 1 unavailable in location.rack ${first.replace(/-1$/, '')}, and 1 machine is: ${second} (REBOOT ${operationId})`,
+      );
+    },
+  );
+
+  it('counts a single start of the same batch that is decided before', async () => {
+    const [first = '', second = '', third = ''] = await machines(3);
+    const { rolloutId } = await one.create({ machineIds: [first], limits });
+    await claim(one, 'one');
+    const decided = await decideToStart(one, rolloutId, 'one');
+    // Two batches under way make the next starts one batch.
+    const holder = await pool.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM machines WHERE machine_id = $1 FOR UPDATE', [third]);
+    const blocked = [reboot(one, third), reboot(one, third)];
+    const single = reboot(one, second);
+    const started = start(one, decided);
+    await holder.query('ROLLBACK');
+    holder.release();
+    await Promise.allSettled([...blocked, single, started]);
+    expect(await startedIn(rolloutId)).toEqual([]);
+  });
+
+  it('holds no single start up, which comes after it', async () => {
+    const [first = '', second = ''] = await machines(2);
+    const { rolloutId } = await one.create({ machineIds: [first], limits });
+    await claim(one, 'one');
+    await start(one, await decideToStart(one, rolloutId, 'one'));
+    expect(await startedIn(rolloutId)).toEqual([first]);
+    expect((await reboot(other, second)).machineId).toBe(second);
+  });
+});
+
+describe('what a stop rule observes', () => {
+  /** One machine is done and its wave soaks; the other one waits. */
+  async function soaking() {
+    const machineIds = await machines(2);
+    const { rolloutId } = await one.create({
+      machineIds,
+      waves: { sizes: [{ count: 1 }, 'rest'] },
+      soakMs: 3_600_000,
+      stop: { ...NO_STOP, unhealthy: 'labels.sick=yes' },
+    });
+    await claim(one, 'one');
+    await observe(rolloutId);
+    for (let round = 0; round < 2; round += 1) await pass(one, rolloutId, 'one');
+    await endOperations(rolloutId);
+    for (let round = 0; round < 2; round += 1) await observe(rolloutId);
+    expect(await one.get(rolloutId)).toMatchObject({ state: 'running', waves: [{ state: 'soaking' }, {}] });
+    const done = (await one.machines(rolloutId)).find(({ state }) => state === 'succeeded')?.machineId ?? '';
+    return { rolloutId, done };
+  }
+
+  const observe = (rolloutId: string) =>
+    runPass(one.dependencies, { rolloutId, owner: 'one', slowChecks: { followAfter: '' } });
+
+  const sicken = (machineId: string) =>
+    pool.query(`UPDATE machines SET labels = labels || '{"sick": "yes"}' WHERE machine_id = $1`, [machineId]);
+
+  it('is new when it goes bad right after a resume', async () => {
+    const { rolloutId, done } = await soaking();
+    await one.act(rolloutId, { act: 'pause' });
+    await one.act(rolloutId, { act: 'resume' });
+    await sicken(done);
+    await observe(rolloutId);
+    expect(await one.get(rolloutId)).toMatchObject({
+      state: 'stopped',
+      reason: `${done} is done and matches labels.sick=yes (unhealthy)`,
+    });
+  });
+
+  it('is known when it was bad at the resume', async () => {
+    const { rolloutId, done } = await soaking();
+    await sicken(done);
+    await observe(rolloutId);
+    expect((await one.get(rolloutId)).state).toBe('stopped');
+    await one.act(rolloutId, { act: 'resume' });
+    await observe(rolloutId);
+    expect((await one.get(rolloutId)).state).toBe('running');
   });
 });
 

@@ -7,7 +7,7 @@ import type { RolloutAct } from '../../domain/rollout/rollout-act.ts';
 import { rolloutEnded, waveNotWaiting, wrongRolloutState } from '../../domain/rollout/rollout-faults.ts';
 import { isEnded } from '../../domain/rollout/rollout-state.ts';
 import { checkDeadline } from '../../domain/rollout/spec-input.ts';
-import { NO_FAILURES } from '../../domain/rollout/stop-rule.ts';
+import { type FailureTally, NO_FAILURES } from '../../domain/rollout/stop-rule.ts';
 import {
   approveWave,
   retryMachines,
@@ -15,10 +15,12 @@ import {
   statesOfMachines,
   waitingWave,
 } from '../../store/rollouts/act-on-machines.ts';
+import { findRollout } from '../../store/rollouts/find-rollouts.ts';
 import { type ActContext, type ActResult, recordAct } from '../../store/rollouts/record-act.ts';
 import { cancelPending } from '../../store/rollouts/write-pass.ts';
 import { findTokenCreator } from '../../store/tokens.ts';
 import { storedRollout } from './create-rollout.ts';
+import { type FindingsDependencies, readFindings } from './read-findings.ts';
 import type { RolloutDependencies } from './rollout-dependencies.ts';
 import { checkWaveApprover } from './wave-approver.ts';
 
@@ -32,7 +34,7 @@ export interface ActOnRolloutCall {
 
 /** The same request again changes nothing and answers the rollout as it is. */
 export async function actOnRollout(
-  dependencies: RolloutDependencies,
+  dependencies: RolloutDependencies & FindingsDependencies,
   { rolloutId, requestId, reason, caller, act }: ActOnRolloutCall,
 ): Promise<Rollout> {
   const { database } = dependencies;
@@ -47,10 +49,24 @@ export async function actOnRollout(
     action: act.act,
     fingerprint: JSON.stringify([act, reason]),
   };
+  const known = await knownFindings(dependencies, rolloutId, act);
   await recordAct(database, call, (context) =>
-    applied(act, context, { caller, reason, tokenCreator: createdToken }),
+    applied(act, context, { caller, reason, tokenCreator: createdToken, known }),
   );
   return storedRollout(dependencies, rolloutId);
+}
+
+/** What is bad when the rollout goes on does not stop it again; what goes bad afterwards does. */
+async function knownFindings(
+  dependencies: FindingsDependencies,
+  rolloutId: string,
+  { act }: RolloutAct,
+): Promise<FailureTally['known']> {
+  if (act !== 'resume' && act !== 'retry') return null;
+  const rollout = await findRollout(dependencies.database, rolloutId, null);
+  // Whether the caller may see it is decided under the lock.
+  const findings = rollout === null ? null : await readFindings(dependencies, rolloutId, rollout.spec.stop);
+  return findings?.map(({ key }) => key) ?? null;
 }
 
 interface Actor {
@@ -58,6 +74,8 @@ interface Actor {
   readonly reason: string;
   /** Who created the token that the caller uses; null: it uses none, or no one did. */
   readonly tokenCreator: string | null;
+  /** What stop rules observe and find bad already; null: no rule observes anything. */
+  readonly known: FailureTally['known'];
 }
 
 function applied(act: RolloutAct, context: ActContext, by: Actor): Promise<ActResult> {
@@ -68,7 +86,7 @@ function applied(act: RolloutAct, context: ActContext, by: Actor): Promise<ActRe
     case 'pause':
       return pause(context, by);
     case 'resume':
-      return resume(context);
+      return resume(context, by);
     case 'abort':
       return abort(context, act, by);
     case 'approve':
@@ -76,7 +94,7 @@ function applied(act: RolloutAct, context: ActContext, by: Actor): Promise<ActRe
     case 'reject':
       return reject(context, act.wave, by);
     case 'retry':
-      return retry(context, act);
+      return retry(context, act, by);
     case 'skip':
       return skip(context, act.machineIds, by);
     case 'update-limits':
@@ -90,17 +108,18 @@ async function pause({ rolloutId, state }: ActContext, { reason }: Actor): Promi
   return { detail: '', state: 'paused', reason, waitingFor: 'It is paused; resume it.' };
 }
 
-async function resume(context: ActContext): Promise<ActResult> {
+async function resume(context: ActContext, { known }: Actor): Promise<ActResult> {
   const { rolloutId, state } = context;
   if (state !== 'paused' && state !== 'stopped')
     throw wrongRolloutState(rolloutId, state, 'only a paused or stopped rollout can be resumed');
-  return goingOn(context, '');
+  return goingOn(context, '', known);
 }
 
 /** Failures before do not count for stop rules any more. */
-function goingOn({ spec, now }: ActContext, detail: string): ActResult {
+function goingOn({ spec, now }: ActContext, detail: string, known: FailureTally['known']): ActResult {
   const state: RolloutState = spec.startAt !== null && spec.startAt > now ? 'scheduled' : 'running';
-  return { detail, state, reason: '', waitingFor: '', tally: NO_FAILURES, cancelRunning: false };
+  const tally = { ...NO_FAILURES, known };
+  return { detail, state, reason: '', waitingFor: '', tally, cancelRunning: false };
 }
 
 async function abort(
@@ -148,6 +167,7 @@ async function reject(context: ActContext, asked: number, { caller, reason }: Ac
 async function retry(
   context: ActContext,
   { errorCode, machineIds }: Extract<RolloutAct, { act: 'retry' }>,
+  { known }: Actor,
 ): Promise<ActResult> {
   const { session, rolloutId, revision, state } = context;
   if (state === 'aborting') throw wrongRolloutState(rolloutId, state, 'it starts nothing any more');
@@ -156,7 +176,7 @@ async function retry(
     throw wrongRolloutState(rolloutId, state, 'none of its machines has failed that this would retry');
   const code = errorCode === '' ? '' : ` with ${errorCode}`;
   const detail = `${retried} failed machine${retried === 1 ? '' : 's'}${code}`;
-  return state === 'paused' ? { detail, tally: NO_FAILURES } : goingOn(context, detail);
+  return state === 'paused' ? { detail, tally: { ...NO_FAILURES, known } } : goingOn(context, detail, known);
 }
 
 async function skip(

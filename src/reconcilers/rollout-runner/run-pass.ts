@@ -6,13 +6,13 @@ import { decidePass } from '../../domain/rollout/decide-pass.ts';
 import type { PassDecision, PassView } from '../../domain/rollout/pass-view.ts';
 import { isEnded } from '../../domain/rollout/rollout-state.ts';
 import { type CancelDependencies, cancelOperation } from '../../operations/act/cancel-operation.ts';
+import { type FindingsDependencies, readFindings } from '../../operations/rollouts/read-findings.ts';
 import type { RolloutDependencies } from '../../operations/rollouts/rollout-dependencies.ts';
 import { type LockedRollout, lockPass, readOpen } from '../../store/rollouts/read-pass.ts';
 import { ROLLOUTS } from '../../store/rollouts/rollout-event.ts';
 import { operationsToCancel } from '../../store/rollouts/running-operations.ts';
 import { writePass } from '../../store/rollouts/write-pass.ts';
 import { followFilter } from './follow-filter.ts';
-import { type FindingsDependencies, readFindings } from './read-findings.ts';
 import { startMachines } from './start-machines.ts';
 
 export type RunnerDependencies = RolloutDependencies & CancelDependencies & FindingsDependencies;
@@ -66,8 +66,6 @@ async function slowChecks(
     const call = { rolloutId, owner, spec, scope, after: checks.followAfter };
     checks.followAfter = await followFilter(dependencies, call);
   }
-  const { poolDegraded, unhealthy, metrics } = spec.stop;
-  if (!poolDegraded && unhealthy === '' && metrics.length === 0) return null;
   return readFindings(dependencies, rolloutId, spec.stop);
 }
 

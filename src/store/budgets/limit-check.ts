@@ -5,6 +5,10 @@
  * for the field and the value of the group, whichever limit asks for it. Machines are locked before, and all locks of one
  * transaction are taken in one order, so none deadlock. The count is read after the locks are held, in a statement of its own:
  * it sees every start that committed before. What ends meanwhile only leaves more room. Starts of one batch count each other.
+ *
+ * Everyone obeys budgets, so everyone takes their locks. A limit of a rollout binds that rollout alone, and others do not
+ * lock its groups: what they take out of service between the count and the commit is found by `isPassed`, which counts once
+ * more while no one else can commit (the event lock, store/events/append-events.ts). Then the transaction is run again.
  */
 import { createHash } from 'node:crypto';
 import type { Scope } from '../../domain/access/scope.ts';
@@ -16,6 +20,7 @@ import { availability } from '../../domain/machine/availability.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { allowedOf } from '../../domain/rollout/amount.ts';
 import type { Session } from '../database/database.ts';
+import { takeEventTurn } from '../events/append-events.ts';
 import type { SqlValue } from '../filter/to-sql.ts';
 import { IN_SERVICE_CONDITION, UNAVAILABLE_COLUMN } from '../machines/availability-column.ts';
 import { groupSql } from './group-sql.ts';
@@ -64,11 +69,19 @@ export class LimitCheck {
     this.#uses = uses;
   }
 
-  /** Locks and counts the groups of all candidates. Without a group no statement is sent. */
-  static async open(session: Session, candidates: readonly Candidate[]): Promise<LimitCheck> {
+  /**
+   * Locks and counts the groups of all candidates. Without a group no statement is sent. With the turn to write events taken
+   * `early`, the count holds until the commit: the caller holds every other lock that it needs.
+   */
+  static async open(
+    session: Session,
+    candidates: readonly Candidate[],
+    eventTurn: 'early' | 'late',
+  ): Promise<LimitCheck> {
     const groups = groupsOf(candidates);
     if (groups.size === 0) return new LimitCheck(session, NOTHING);
     await lockGroups(session, groups);
+    if (eventTurn === 'early') await takeEventTurn(session);
     return new LimitCheck(session, await countGroups(session, groups));
   }
 
@@ -83,12 +96,29 @@ export class LimitCheck {
     return null;
   }
 
-  /** Counts a machine that is taken out of service by an operation of this transaction. */
-  take(machine: Machine, limits: readonly Limit[], occupant: Occupant): void {
-    for (const [, , use] of this.#usesOf(machine, limits)) {
+  /** Counts a machine that is taken out of service by an operation of this transaction, also where its start obeys no limit. */
+  take(machine: Machine, occupant: Occupant): void {
+    for (const [, , use] of this.#usesOf(machine, [...this.#uses.keys()])) {
       use.unavailable += 1;
       use.taken.push(occupant);
     }
+  }
+
+  /**
+   * Whether a limit of a rollout is passed with what others committed since the count. Asked after everything was written, by a
+   * transaction that has its turn to write events. What a limit allows is what it allowed at the count.
+   */
+  async isPassed(): Promise<boolean> {
+    const used = new Map<Limit, ReadonlySet<string>>();
+    for (const [limit, groups] of this.#uses) {
+      const taken = [...groups].filter(([, { taken: own }]) => own.length > 0).map(([group]) => group);
+      if (limit.kind === 'rollout' && taken.length > 0) used.set(limit, new Set(taken));
+    }
+    if (used.size === 0) return false;
+    const now = await countUnavailable(this.#session, used);
+    return [...now].some(([limit, groups]) =>
+      [...groups].some(([group, count]) => count > (this.#uses.get(limit)?.get(group)?.allowed ?? 0)),
+    );
   }
 
   /** With the machines that occupy what is full. */
@@ -138,7 +168,7 @@ function groupsOf(candidates: readonly Candidate[]): Map<Limit, Set<string>> {
   return groups;
 }
 
-async function lockGroups(session: Session, groups: ReadonlyMap<Limit, ReadonlySet<string>>): Promise<void> {
+async function lockGroups(session: Session, groups: Groups): Promise<void> {
   const keys = new Set<bigint>();
   for (const [{ groupBy }, names] of groups)
     for (const name of names) keys.add(lockKey([groupBy?.attribute ?? '', groupBy?.label ?? '', name]));
@@ -158,41 +188,69 @@ function lockKey(parts: readonly string[]): bigint {
   return digest.readBigInt64BE(0);
 }
 
-async function countGroups(
+type Groups = ReadonlyMap<Limit, ReadonlySet<string>>;
+
+async function countGroups(session: Session, groups: Groups): Promise<Map<Limit, Map<string, Use>>> {
+  // How many there are matters for a percentage only.
+  const rows = await countRows(session, groups, ({ maxUnavailable }) => 'percent' in maxUnavailable);
+  return mapGroups(
+    groups,
+    (limit, row) => ({
+      unavailable: row?.unavailable ?? 0,
+      allowed: allowedOf(limit.maxUnavailable, row?.machines ?? 0),
+      taken: [],
+    }),
+    rows,
+  );
+}
+
+async function countUnavailable(session: Session, groups: Groups): Promise<Map<Limit, Map<string, number>>> {
+  const rows = await countRows(session, groups, () => false);
+  return mapGroups(groups, (_limit, row) => row?.unavailable ?? 0, rows);
+}
+
+interface CountRow extends Record<string, unknown> {
+  readonly place: number;
+  readonly grp: string;
+  readonly unavailable: number;
+  readonly machines: number;
+}
+
+async function countRows(
   session: Session,
-  groups: ReadonlyMap<Limit, ReadonlySet<string>>,
-): Promise<Map<Limit, Map<string, Use>>> {
-  const limits = [...groups.keys()];
+  groups: Groups,
+  countsMachines: (limit: Limit) => boolean,
+): Promise<CountRow[]> {
   const values: SqlValue[] = [];
-  const parts = limits.flatMap((limit, place) => {
-    const names = [...(groups.get(limit) ?? [])];
+  const parts = [...groups].flatMap(([limit, names], place) => {
     const part = (which: string, unavailable: string, machines: string) => {
-      const sql = groupSql(limit, names, values.length + 1);
+      const sql = groupSql(limit, [...names], values.length + 1);
       values.push(...sql.values);
       return `SELECT ${place} AS place, ${sql.group} AS grp, ${unavailable} AS unavailable, ${machines} AS machines
         FROM machines WHERE ${which} AND ${sql.condition} GROUP BY 2`;
     };
     const used = part(`${UNAVAILABLE_COLUMN} IS NOT NULL`, 'count(*)', '0');
-    // How many there are matters for a percentage only.
-    return 'percent' in limit.maxUnavailable ? [used, part(IN_SERVICE_CONDITION, '0', 'count(*)')] : [used];
+    return countsMachines(limit) ? [used, part(IN_SERVICE_CONDITION, '0', 'count(*)')] : [used];
   });
-  const rows = await session.run<{ place: number; grp: string; unavailable: number; machines: number }>(
+  return session.run<CountRow>(
     '',
     `SELECT place, grp, sum(unavailable)::integer AS unavailable, sum(machines)::integer AS machines
      FROM (${parts.join(' UNION ALL ')}) AS counted GROUP BY 1, 2`,
     values,
   );
+}
+
+/** A group without a row has no machine that counts. */
+function mapGroups<Value>(
+  groups: Groups,
+  toValue: (limit: Limit, row: CountRow | undefined) => Value,
+  rows: readonly CountRow[],
+): Map<Limit, Map<string, Value>> {
   const found = new Map(rows.map((row) => [JSON.stringify([row.place, row.grp]), row]));
   return new Map(
-    limits.map((limit, place) => [
+    [...groups].map(([limit, names], place) => [
       limit,
-      new Map(
-        [...(groups.get(limit) ?? [])].map((group) => {
-          const row = found.get(JSON.stringify([place, group]));
-          const allowed = allowedOf(limit.maxUnavailable, row?.machines ?? 0);
-          return [group, { unavailable: row?.unavailable ?? 0, allowed, taken: [] }];
-        }),
-      ),
+      new Map([...names].map((group) => [group, toValue(limit, found.get(JSON.stringify([place, group])))])),
     ]),
   );
 }

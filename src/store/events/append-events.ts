@@ -52,6 +52,14 @@ export function eventsAsJson(events: readonly NewEvent[]): string {
   );
 }
 
+/**
+ * Takes the turn to write events before the first one: until this transaction has ended, nothing else that writes events
+ * commits. Only for a transaction that holds every lock that it could have to wait for.
+ */
+export async function takeEventTurn(session: Session): Promise<void> {
+  await session.run('take-event-turn', `SELECT ${EVENT_LOCK}`);
+}
+
 const APPEND = `WITH appended AS (${insertEvents('$1')})
   SELECT pg_notify('ingot', notice) FROM unnest($2::text[]) AS notice`;
 

@@ -110,7 +110,7 @@ function takeOut(
       check.full(machine, [budget], request.scope) === null ? [] : [budget.name],
     );
   const { machineId } = machine;
-  check.take(machine, all, { machineId, reason: 'operation', operationId, operationType: type });
+  check.take(machine, { machineId, reason: 'operation', operationId, operationType: type });
   return null;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Starts operations: many requests in one transaction. The machines are locked first, so `decide` sees what holds when the
  * rows are written; two requests for one machine in the same batch see each other. The unique index on active operations
- * enforces the rule of one active operation per machine whatever happens here, and the locks of store/budgets/limit-check.ts
- * that no start breaks a budget.
+ * enforces the rule of one active operation per machine whatever happens here, and store/budgets/limit-check.ts that no start
+ * breaks a budget, and none of a rollout a limit of that rollout.
  */
 import type { Scope } from '../../../domain/access/scope.ts';
 import type { Actor } from '../../../domain/actor.ts';
@@ -81,6 +81,9 @@ export interface Started {
   readonly replayed: boolean;
 }
 
+/** Undoes the transaction; no caller sees it. */
+class LimitPassed extends Error {}
+
 type Outcome = Started | Fault | StartFenced;
 
 interface Fresh extends Readonly<StartEffects> {
@@ -117,7 +120,20 @@ export class OperationStarter {
     return outcome;
   }
 
-  #startAll(requests: readonly StartRequest[]): Promise<Outcome[]> {
+  /**
+   * Where another start passed a limit of a rollout between the count and the commit, everything is done once more, with the turn
+   * to write events taken before the count: then nothing commits in between.
+   */
+  async #startAll(requests: readonly StartRequest[]): Promise<Outcome[]> {
+    try {
+      return await this.#startOnce(requests, 'late');
+    } catch (error) {
+      if (error instanceof LimitPassed) return this.#startOnce(requests, 'early');
+      throw error;
+    }
+  }
+
+  #startOnce(requests: readonly StartRequest[], eventTurn: 'early' | 'late'): Promise<Outcome[]> {
     return this.#database.transaction(async (session) => {
       const isAdmitted = await admitStarts(session, requests);
       const machines = await lockMachines(session, await visibleMachines(session, requests));
@@ -128,7 +144,8 @@ export class OperationStarter {
       );
       const facts = await readInstallFacts(session, machinesToInstall(requests, machines));
       const budgets = await this.#budgets.limits(session, budgetVersion);
-      const check = await LimitCheck.open(session, candidatesOf(requests, machines, budgets));
+      const candidates = candidatesOf(requests, machines, budgets);
+      const check = await LimitCheck.open(session, candidates, eventTurn);
       const fresh: Fresh[] = [];
       const decided = requests.map((request) => {
         if (!isAdmitted(request)) return new StartFenced(request.machineId);
@@ -156,6 +173,7 @@ export class OperationStarter {
         fresh.flatMap((started) => [startedEvent(started), ...started.machineEvents]),
         ['due'],
       );
+      if (eventTurn === 'late' && (await check.isPassed())) throw new LimitPassed();
       return outcomes.map((outcome) => withCreation(outcome, createdAt));
     });
   }

@@ -99,7 +99,7 @@ async function checkBudgets(
 ): Promise<void> {
   if (budgets === null || !takesOutOfService(type, machine)) return;
   const limits = await budgets.currentLimits(session);
-  const check = await LimitCheck.open(session, [{ machine, limits }]);
+  const check = await LimitCheck.open(session, [{ machine, limits }], 'late');
   const over = check.full(machine, limits, scope);
   if (over) throw await check.fault(over);
 }

@@ -18,11 +18,13 @@ export interface FindingsDependencies {
   readonly keepalives: Pick<KeepaliveStore, 'read'>;
 }
 
+/** Null: no rule asks for any of it. */
 export async function readFindings(
   { database, keepalives }: FindingsDependencies,
   rolloutId: string,
   { poolDegraded, unhealthy, metrics }: StopRules,
-): Promise<Finding[]> {
+): Promise<Finding[] | null> {
+  if (!poolDegraded && unhealthy === '' && metrics.length === 0) return null;
   const findings: Finding[] = [];
   if (poolDegraded)
     for (const pool of await degradedPools(database, rolloutId))
