@@ -123,6 +123,20 @@ test('how long it takes, from the operations of the same types', async () => {
   });
   // One round of the first wave, two of the second, and the soak time between them.
   expect(waves.estimate).toMatchObject({ p50Seconds: 225n, p90Seconds: 333n });
+  // Gates: as long as approvals took, once there was one.
+  const gated = { filter, steps: [REBOOT], waves: ['1', 'rest'], gates: ['', 'approval'] };
+  expect((await preview(gated)).estimate).toMatchObject({ p50Seconds: 110n, unknownGates: 1 });
+  const { rolloutId } = await rollouts.createRollout({
+    spec: { filter, steps: [REBOOT], gate: 'approval' },
+    requestId: fresh('create'),
+  });
+  await rollouts.abortRollout({ rolloutId, requestId: fresh('abort') });
+  await server.sql(
+    `UPDATE rollout_waves SET approved_at = coalesce(r.started_at, r.created_at) + interval '100 seconds' FROM rollouts r
+     WHERE r.rollout_id = $1 AND rollout_waves.rollout_id = $1`,
+    [rolloutId],
+  );
+  expect((await preview(gated)).estimate).toMatchObject({ p50Seconds: 210n, unknownGates: 0 });
   const exit = { step: { case: 'exitMaintenance', value: {} } } as const;
   const maintained = await machines(['a'], 'MAINTENANCE');
   await server.sql(`DELETE FROM operations WHERE type = 'EXIT_MAINTENANCE'`);

@@ -79,9 +79,10 @@ function ineligibleText({ errorCode, message, machines, machineIds }: Ineligible
   return `${machinesText(machines)} with ${errorCode}: ${message} (${someOf(machineIds, machines)})`;
 }
 
-/** `5m 0s, 9 of 10 times at most 12m 0s (from 120 operations; no history of verify)` */
-function estimateText({ p50Seconds, p90Seconds, samples, unknownSteps }: Estimate): string {
-  const unknown = unknownSteps.length === 0 ? '' : `; no history of ${unknownSteps.join(', ')}`;
+/** `5m 0s, 9 of 10 times at most 12m 0s (from 120 operations; no history of reboot, approvals)` */
+function estimateText({ p50Seconds, p90Seconds, samples, unknownSteps, unknownGates }: Estimate): string {
+  const without = [...unknownSteps, ...(unknownGates > 0 ? ['approvals'] : [])];
+  const unknown = without.length === 0 ? '' : `; no history of ${without.join(', ')}`;
   const [median, most] = [p50Seconds, p90Seconds].map((seconds) => durationText(Number(seconds) * 1000));
   return `about ${median}, 9 of 10 times at most ${most} (from ${samples} operations${unknown})`;
 }

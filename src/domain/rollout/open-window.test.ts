@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isOpenAt, nextOpening } from './open-window.ts';
+import { isOpenAt, nextClosing, nextOpening } from './open-window.ts';
 import type { Blackout, Window } from './rollout-spec.ts';
 
 const at = (text: string) => new Date(text);
@@ -144,5 +144,40 @@ describe('black-out days', () => {
 
   it('no window at all is always open', () => {
     expect(isOpenAt({ windows: [], blackouts: [] }, at('2026-12-24T23:00:00Z'))).toBe(true);
+  });
+});
+
+describe('the next closing', () => {
+  /** Found by trying each minute: what nextClosing must say. */
+  function firstClosedMinute(given: ReturnType<typeof opening>, from: Date): Date {
+    for (let time = from.getTime(); ; time += 60_000)
+      if (!isOpenAt(given, new Date(time))) return new Date(time);
+  }
+
+  const berlin = { timeZone: 'Europe/Berlin' };
+
+  it.each([
+    ['a window', opening(window('09:00', '16:00')), '2026-03-02T09:00:00Z'],
+    ['one over midnight', opening(window('22:00', '02:00')), '2026-03-02T23:30:00Z'],
+    ['two that touch', opening(window('09:00', '12:00'), window('12:00', '13:00')), '2026-03-02T11:00:00Z'],
+    ['days of the week', opening(window('00:00', '00:00', { days: ['mon', 'tue'] })), '2026-03-02T10:00:00Z'],
+    [
+      'the night in which clocks go forward',
+      opening(window('00:00', '02:30', berlin)),
+      '2026-03-28T23:30:00Z',
+    ],
+    ['the night in which they go back', opening(window('00:00', '02:30', berlin)), '2026-10-24T22:30:00Z'],
+    [
+      'a black-out day',
+      { windows: [], blackouts: [blackout('2026-03-05', '2026-03-06')] },
+      '2026-03-02T10:00:00Z',
+    ],
+  ])('of %s is the first minute at which it is not open', (_name, given, from) => {
+    expect(nextClosing(given, at(from))).toEqual(firstClosedMinute(given, at(from)));
+  });
+
+  it('is none where it never closes', () => {
+    expect(nextClosing(opening(), at('2026-03-02T10:00:00Z'))).toBeNull();
+    expect(nextClosing(opening(window('08:00', '08:00')), at('2026-03-02T10:00:00Z'))).toBeNull();
   });
 });

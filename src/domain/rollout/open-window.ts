@@ -35,6 +35,23 @@ export function nextOpening(opening: Opening, now: Date): Date | null {
   return null;
 }
 
+/** The first time after `now`, at which it is open, at which it is not; null: it stays open. */
+export function nextClosing(opening: Opening, now: Date): Date | null {
+  const ends = opening.windows.flatMap(({ to, timeZone }) => {
+    const today = localTime(now, timeZone).date;
+    // What is open for longer than every day of a week is always open, but for black-out days.
+    return Array.from({ length: 9 }, (_, ahead) => addDays(today, ahead)).flatMap((date) =>
+      instantsOf(date, to, timeZone),
+    );
+  });
+  const blackouts = opening.blackouts.flatMap(({ from, timeZone }) => instantsOf(from, 0, timeZone));
+  const next = [...ends, ...blackouts]
+    .filter((at) => at > now.getTime())
+    .sort((left, right) => left - right)
+    .find((at) => !isOpenAt(opening, new Date(at)));
+  return next === undefined ? null : new Date(next);
+}
+
 interface Days {
   readonly first: number;
   readonly last: number;

@@ -9,7 +9,7 @@ import { type Estimate, estimateOf, roundsOf } from '../../domain/rollout/estima
 import { nextOpening } from '../../domain/rollout/open-window.ts';
 import type { RolloutSpec } from '../../domain/rollout/rollout-spec.ts';
 import { operationTypeOf } from '../../domain/rollout/step-type.ts';
-import { operationDurations } from '../../store/operations/operation-durations.ts';
+import { approvalDuration, operationDurations } from '../../store/operations/operation-durations.ts';
 import { machinesAtWork } from '../../store/rollouts/machines-at-work.ts';
 import { checkSomethingToDo } from './create-rollout.ts';
 import type { LimitDependencies } from './limit-use.ts';
@@ -78,16 +78,17 @@ export async function previewRollout(
     database,
     eligible.map(({ machineId }) => machineId),
   );
+  const estimated = startsAt && (await estimate(dependencies, spec, { ...resolved, groups, startsAt }));
   return {
     total: resolved.machines.length,
     eligible: eligible.length,
     waves: wavesOf(resolved),
     ineligible: ineligibleGroups(resolved.machines),
     limits,
-    estimate: await estimate(dependencies, spec, resolved, groups),
+    estimate: estimated,
     startsAt,
     refusals,
-    warnings: previewWarnings({ spec, resolved, atWork, startsAt }),
+    warnings: previewWarnings({ spec, resolved, atWork, startsAt, estimate: estimated }),
   };
 }
 
@@ -137,15 +138,20 @@ function ineligibleGroups(machines: readonly ResolvedMachine[]): IneligibleGroup
 async function estimate(
   { database }: RolloutDependencies,
   spec: RolloutSpec,
-  { waves, machines }: ResolvedRollout,
-  groups: GroupsOfWave,
+  { waves, machines, groups, startsAt }: ResolvedRollout & { groups: GroupsOfWave; startsAt: Date },
 ): Promise<Estimate | null> {
   const types = [...new Set(spec.steps.flatMap((step) => operationTypeOf(step) ?? []))];
   const parallel = parallelOf(spec, machines.length);
-  const rounds = waves.map(({ number, machines: count }) =>
-    roundsOf(count, parallel, groups.get(number) ?? []),
-  );
-  return estimateOf(spec, rounds, await operationDurations(database, types));
+  const inRounds = waves.map(({ number, gate, machines: count }) => ({
+    rounds: roundsOf(count, parallel, groups.get(number) ?? []),
+    gate,
+  }));
+  const isGated = waves.some(({ gate }) => gate !== 'automatic');
+  const history = {
+    types: await operationDurations(database, types),
+    approvals: isGated ? await approvalDuration(database) : null,
+  };
+  return estimateOf(spec, inRounds, history, startsAt);
 }
 
 /** Null: no limit. */

@@ -1,6 +1,7 @@
 /** What is allowed in a rollout, and may surprise. Each warning is one sentence. */
 import { PHASE_GATED_TYPES } from '../../domain/operation/phase-gated-type.ts';
 import { durationText } from '../../domain/rollout/duration-text.ts';
+import type { Estimate } from '../../domain/rollout/estimate.ts';
 import type { RolloutSpec, RolloutStep, StopRules } from '../../domain/rollout/rollout-spec.ts';
 import type { MachinesAtWork } from '../../store/rollouts/machines-at-work.ts';
 import type { ResolvedRollout } from './resolve-rollout.ts';
@@ -13,9 +14,10 @@ interface WarnedOf {
   readonly resolved: ResolvedRollout;
   readonly atWork: MachinesAtWork;
   readonly startsAt: Date | null;
+  readonly estimate: Estimate | null;
 }
 
-export function previewWarnings({ spec, resolved, atWork, startsAt }: WarnedOf): string[] {
+export function previewWarnings({ spec, resolved, atWork, startsAt, estimate }: WarnedOf): string[] {
   const eligible = resolved.waves.reduce((sum, { machines }) => sum + machines, 0);
   const left = resolved.machines.length - eligible;
   const warnings: (string | false)[] = [
@@ -40,12 +42,20 @@ export function previewWarnings({ spec, resolved, atWork, startsAt }: WarnedOf):
       spec.deadline !== null &&
       startsAt >= spec.deadline &&
       'the deadline passes before it could start',
+    startsAt !== null && endsLate(spec, startsAt, estimate),
     spec.limits.some(({ maxUnavailable }) => 'count' in maxUnavailable && maxUnavailable.count === 0) &&
       'a limit of 0 lets nothing start',
     spec.follow && 'machines that come to match are added to the last wave while it runs',
     spec.overrideBudget && 'disruption budgets are overridden',
   ];
   return warnings.filter((warning) => warning !== false);
+}
+
+/** By its estimate. */
+function endsLate({ deadline }: RolloutSpec, startsAt: Date, estimate: Estimate | null): string | false {
+  if (deadline === null || estimate === null || startsAt >= deadline) return false;
+  const ends = startsAt.getTime() + estimate.p50Seconds * 1000;
+  return ends > deadline.getTime() && 'by its estimate it has not ended when the deadline passes';
 }
 
 function count(machines: number): string {

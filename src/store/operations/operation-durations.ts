@@ -1,6 +1,6 @@
-/** How long operations took, by their type: what estimates are made from. */
+/** How long operations took, by their type, and approvals of waves: what estimates are made from. */
 import type { OperationType } from '../../domain/operation/operation-type.ts';
-import type { DurationsByType } from '../../domain/rollout/estimate.ts';
+import type { DurationHistory, TypeDuration } from '../../domain/rollout/estimate.ts';
 import type { Session } from '../database/database.ts';
 
 /** Only the newest are read: the cost is the same however long the history is. */
@@ -18,7 +18,7 @@ const DURATIONS = `
 export async function operationDurations(
   session: Session,
   types: readonly OperationType[],
-): Promise<DurationsByType> {
+): Promise<DurationHistory['types']> {
   const rows = await session.run<{ type: OperationType; samples: number; p50: number; p90: number }>(
     'operation-durations',
     DURATIONS,
@@ -27,4 +27,25 @@ export async function operationDurations(
   return new Map(
     rows.map(({ type, samples, p50, p90 }) => [type, { samples, p50Seconds: p50, p90Seconds: p90 }]),
   );
+}
+
+/** A wave waits from the end of the wave before it and its soak time, or from the start of the rollout. */
+const APPROVALS = `
+  SELECT count(*)::integer AS samples,
+    percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS p50, percentile_cont(0.9) WITHIN GROUP (ORDER BY seconds) AS p90
+  FROM (
+    SELECT greatest(0, extract(epoch FROM w.approved_at - coalesce(b.soaks_until, b.finished_at, r.started_at, r.created_at)))
+      ::double precision AS seconds
+    FROM rollouts r JOIN rollout_waves w USING (rollout_id)
+    LEFT JOIN rollout_waves b ON b.rollout_id = w.rollout_id AND b.number = w.number - 1
+    WHERE r.created_at > now() - interval '90 days' AND w.approved_at IS NOT NULL
+    ORDER BY r.created_at DESC LIMIT 1000) AS newest`;
+
+/** Null: none was approved in the last 90 days. */
+export async function approvalDuration(session: Session): Promise<TypeDuration | null> {
+  const [row] = await session.run<{ samples: number; p50: number; p90: number }>(
+    'approval-duration',
+    APPROVALS,
+  );
+  return row && row.samples > 0 ? { samples: row.samples, p50Seconds: row.p50, p90Seconds: row.p90 } : null;
 }

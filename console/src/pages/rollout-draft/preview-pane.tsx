@@ -88,17 +88,18 @@ function Later({ at }: { at: RolloutPreview['startsAt'] }) {
 }
 
 function EstimateText({
-  estimate: { p50Seconds, p90Seconds, samples, unknownSteps },
+  estimate: { p50Seconds, p90Seconds, samples, unknownSteps, unknownGates },
 }: {
   estimate: Estimate;
 }) {
+  const without = [...unknownSteps, ...(unknownGates > 0 ? ['approvals'] : [])];
   return (
     <>
       about <strong>{durationText(Number(p50Seconds) * 1000)}</strong>, in 9 of 10 cases less than{' '}
       {durationText(Number(p90Seconds) * 1000)}{' '}
       <span className="soft">
         ({countText(samples, 'operation')} of the last 90 days
-        {unknownSteps.length > 0 && `; no history of ${unknownSteps.join(', ')}`})
+        {without.length > 0 && `; no history of ${without.join(', ')}`})
       </span>
     </>
   );

@@ -30,6 +30,7 @@ export function previewHandlers(
             p90Seconds: BigInt(estimate.p90Seconds),
             samples: estimate.samples,
             unknownSteps: [...estimate.unknownSteps],
+            unknownGates: estimate.unknownGates,
           },
         }),
         ...(startsAt && { startsAt: timestampFromDate(startsAt) }),
