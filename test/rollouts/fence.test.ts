@@ -202,7 +202,7 @@ describe('a limit of a rollout', () => {
       const { rolloutId } = await one.create({ machineIds: [first], limits });
       await claim(one, 'one');
       const decided = await decideToStart(one, rolloutId, 'one');
-      // Whoever holds this lets no one write events, so nothing commits: the single start waits first, the rollout's behind it.
+      // While the test has the turn to write events, nothing commits: the single start waits first, the rollout's behind it.
       const holder = await pool.connect();
       await holder.query('SELECT pg_advisory_lock(7146204)');
       const single = reboot(replicas === 'one replica' ? one : other, second);
@@ -247,6 +247,24 @@ describe('a limit of a rollout', () => {
     await start(one, await decideToStart(one, rolloutId, 'one'));
     expect(await startedIn(rolloutId)).toEqual([first]);
     expect((await reboot(other, second)).machineId).toBe(second);
+  });
+});
+
+describe('limits that are changed on the way', () => {
+  const allow = (groupBy: string, count: number) => [{ groupBy, filter: '', maxUnavailable: { count } }];
+
+  it('count machines by their new groups', async () => {
+    const racks = [...(await machines(2)), ...(await machines(2))];
+    await pool.query(
+      `UPDATE machines SET spec = jsonb_set(spec, '{location,site}', '"fra"') WHERE machine_id = ANY($1)`,
+      [racks],
+    );
+    const { rolloutId } = await one.create({ machineIds: racks, limits: allow('location.site', 1) });
+    await one.act(rolloutId, { act: 'update-limits', changes: { limits: allow('location.rack', 1) } });
+    await claim(one, 'one');
+    for (let round = 0; round < 4; round += 1) await pass(one, rolloutId, 'one');
+    // One of each rack, where the limit by site would let one of all start.
+    expect(new Set((await startedIn(rolloutId)).map((id) => id.replace(/-\d+$/, ''))).size).toBe(2);
   });
 });
 
@@ -296,6 +314,26 @@ describe('what a stop rule observes', () => {
     await one.act(rolloutId, { act: 'resume' });
     await observe(rolloutId);
     expect((await one.get(rolloutId)).state).toBe('running');
+  });
+});
+
+describe('what is recorded', () => {
+  it('of acts and waves says what changed, and what holds it up no more', async () => {
+    const { rolloutId } = await one.create({ machineIds: await machines(1), gate: 'approval' });
+    await claim(one, 'one');
+    for (let round = 0; round < 2; round += 1) await pass(one, rolloutId, 'one');
+    expect((await one.get(rolloutId)).waitingFor).toBe('Wave 1 waits for approval.');
+    expect((await one.act(rolloutId, { act: 'approve', wave: 1 })).waitingFor).toBe('');
+    const changes = { maxParallel: { count: 1 }, soakMs: 60_000 };
+    const changed = await one.act(rolloutId, { act: 'update-limits', changes });
+    expect(changed.actions.at(-1)?.detail).toBe('max_parallel, soak');
+    await pass(one, rolloutId, 'one');
+    const { rows } = await pool.query<{ comment: string; from_state: string; to_state: string }>(
+      `SELECT comment, from_state, to_state FROM events WHERE kind = 'rollout' AND subject = $1 AND metadata ? 'wave' ORDER BY event_id`,
+      [rolloutId],
+    );
+    const started = { comment: 'wave 1', from_state: 'waiting_for_approval', to_state: 'running' };
+    expect(rows).toEqual([started]);
   });
 });
 

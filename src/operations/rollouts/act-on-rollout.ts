@@ -1,9 +1,10 @@
 /** Pause, resume, abort, approve, reject, retry, skip and change limits: which state each needs, and what it does. */
 import type { Caller } from '../../domain/access/caller.ts';
 import { actorLabel } from '../../domain/actor.ts';
+import { limitsOfRollout } from '../../domain/budget/limit.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
 import type { Rollout, RolloutState } from '../../domain/rollout/rollout.ts';
-import type { RolloutAct } from '../../domain/rollout/rollout-act.ts';
+import type { LimitChanges, RolloutAct } from '../../domain/rollout/rollout-act.ts';
 import { rolloutEnded, waveNotWaiting, wrongRolloutState } from '../../domain/rollout/rollout-faults.ts';
 import { isEnded } from '../../domain/rollout/rollout-state.ts';
 import { checkDeadline } from '../../domain/rollout/spec-input.ts';
@@ -16,6 +17,7 @@ import {
   waitingWave,
 } from '../../store/rollouts/act-on-machines.ts';
 import { findRollout } from '../../store/rollouts/find-rollouts.ts';
+import { regroupMachines } from '../../store/rollouts/groups-of-rollout.ts';
 import { type ActContext, type ActResult, recordAct } from '../../store/rollouts/record-act.ts';
 import { cancelPending } from '../../store/rollouts/write-pass.ts';
 import { findTokenCreator } from '../../store/tokens.ts';
@@ -144,7 +146,7 @@ async function approve(
   const wave = await gateOf(context, asked);
   checkWaveApprover({ rolloutId, wave, createdBy, tokenCreator }, caller);
   await approveWave(session, { rolloutId, number: wave.number, approvedBy: actorLabel(caller.actor) });
-  return { detail: `wave ${wave.number}` };
+  return { detail: `wave ${wave.number}`, waitingFor: '' };
 }
 
 async function gateOf({ session, rolloutId, state }: ActContext, asked: number) {
@@ -206,10 +208,22 @@ function notSkippable(rolloutId: string, machineId: string, state: string): Faul
   });
 }
 
+/** As callers name them. */
+const FIELDS = {
+  maxParallel: 'max_parallel',
+  limits: 'limits',
+  stop: 'stop',
+  soakMs: 'soak',
+  windows: 'windows',
+  deadline: 'deadline',
+} satisfies Record<keyof LimitChanges, string>;
+
 async function updateLimits(
-  { spec, now }: ActContext,
+  { session, rolloutId, spec, now }: ActContext,
   { changes }: Extract<RolloutAct, { act: 'update-limits' }>,
 ): Promise<ActResult> {
   checkDeadline(changes.deadline, 'deadline', now);
-  return { detail: Object.keys(changes).join(', '), spec: { ...spec, ...changes } };
+  if (changes.limits) await regroupMachines(session, rolloutId, limitsOfRollout(rolloutId, changes.limits));
+  const names = Object.keys(changes).map((name) => FIELDS[name as keyof LimitChanges]);
+  return { detail: names.join(', '), spec: { ...spec, ...changes } };
 }

@@ -56,6 +56,7 @@ function eventsOf(rolloutId: string, from: string, decision: PassDecision): NewE
       from: wave.from,
       to: wave.to,
       actor: ROLLOUTS,
+      comment: `wave ${wave.number}`,
       metadata: { wave: wave.number },
     }),
   );
