@@ -18,6 +18,7 @@ import { packageRoot } from '../src/package-root.ts';
 import { adminService } from '../src/surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from '../src/surfaces/rpc/fleet/fleet-service.ts';
 import { rolloutService } from '../src/surfaces/rpc/fleet/rollout-service.ts';
+import { viewService } from '../src/surfaces/rpc/fleet/view-service.ts';
 import type { ServerDependencies } from '../src/surfaces/rpc/server-dependencies.ts';
 import { machineServiceV1 } from '../src/surfaces/rpc/v1/machine-service.ts';
 import { planService } from '../src/surfaces/rpc/v1/plan-service.ts';
@@ -156,6 +157,7 @@ function neededRoles(): RoleTable {
     operationService(none),
     fleetService(none, () => []),
     rolloutService(none),
+    viewService(none),
     adminService(none),
   ];
   return new Map(services.map(({ desc, roles }) => [desc.typeName, roles]));

@@ -43,6 +43,9 @@ const AgentsPage = lazy(() =>
 );
 const PoolsPage = lazy(() => import('./pages/pools/pools-page.tsx').then((m) => ({ default: m.PoolsPage })));
 const PlansPage = lazy(() => import('./pages/plans/plans-page.tsx').then((m) => ({ default: m.PlansPage })));
+const AccessPage = lazy(() =>
+  import('./pages/access/access-page.tsx').then((m) => ({ default: m.AccessPage })),
+);
 const AuditPage = lazy(() => import('./pages/audit/audit-page.tsx').then((m) => ({ default: m.AuditPage })));
 
 export function App() {
@@ -50,7 +53,7 @@ export function App() {
   useEffect(() => void checkSession(), []);
   switch (session.status) {
     case 'checking':
-      return <Loading />;
+      return <ShellSkeleton />;
     case 'unreachable':
       return <Unreachable error={session.error} onRetry={() => void checkSession()} />;
     case 'signed-out':
@@ -65,6 +68,30 @@ export function App() {
   }
 }
 
+/** The same as in index.html, which is painted before the scripts are there. */
+function ShellSkeleton() {
+  return (
+    <div className="shell" aria-busy="true">
+      <div className="topbar" />
+      <div className="sidebar">
+        <span className="brand">
+          <img src="/icon.svg" alt="" width="20" height="20" />
+          Ingot
+        </span>
+        <span className="skeleton" />
+        <span className="skeleton" />
+        <span className="skeleton" />
+      </div>
+      <div className="page stack">
+        <span className="visually-hidden">Loading</span>
+        <span className="skeleton title" />
+        <span className="skeleton block" />
+        <span className="skeleton block" />
+      </div>
+    </div>
+  );
+}
+
 function Unreachable({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   return (
     <main>
@@ -76,7 +103,7 @@ function Unreachable({ error, onRetry }: { error: unknown; onRetry: () => void }
 function SignedIn() {
   const [path] = useLocation();
   const identity = useQuery({ queryKey: ['identity'], queryFn: whoAmI, staleTime: Number.POSITIVE_INFINITY });
-  if (identity.isPending) return <Loading />;
+  if (identity.isPending) return <ShellSkeleton />;
   if (identity.isError) {
     return <Unreachable error={identity.error} onRetry={() => void identity.refetch()} />;
   }
@@ -124,6 +151,7 @@ function Pages() {
       <Route path="/pools" component={PoolsPage} />
       <Route path="/plans" component={PlansPage} />
       <Route path="/budgets" component={BudgetsPage} />
+      <Route path="/access" component={AccessPage} />
       <Route path="/audit" component={AuditPage} />
       <Route>
         <NotFound />

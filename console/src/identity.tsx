@@ -44,6 +44,10 @@ export const METHODS = {
   decideWave: [`${ROLLOUTS}ApproveWave`],
   changeBudgets: [`${ROLLOUTS}CreateBudget`, `${ROLLOUTS}DeleteBudget`],
   readTokens: [`${ADMIN}ListTokens`],
+  createTokens: [`${ADMIN}CreateToken`],
+  rotateTokens: [`${ADMIN}RotateToken`],
+  revokeTokens: [`${ADMIN}RevokeToken`],
+  shareViews: ['baremetal.fleet.v1.ViewService/ShareView'],
   approveNode: ['POST /api/v1/nodes/bulk/approve'],
   changeNodes: ['approve', 'state', 'tags', 'workflow', 'group'].map(
     (what) => `POST /api/v1/nodes/bulk/${what}`,

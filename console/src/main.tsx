@@ -2,10 +2,6 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { watchActivity } from './activity.ts';
 import { App } from './app.tsx';
-import './styles/tokens.css';
-import './styles/base.css';
-import './styles/layout.css';
-import './styles/ui.css';
 import { applyTheme } from './theme.ts';
 
 applyTheme();

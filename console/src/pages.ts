@@ -1,19 +1,43 @@
 import { quote } from '../../src/domain/filter/quote.ts';
+import type { IconName } from './ui/icon-paths.ts';
 
-/** The pages in the menu. */
-export const PAGES = [
-  { href: '/fleet', title: 'Fleet' },
-  { href: '/machines', title: 'Machines' },
-  { href: '/operations', title: 'Operations' },
-  { href: '/rollouts', title: 'Rollouts' },
-  { href: '/nodes', title: 'Nodes' },
-  { href: '/agents', title: 'Agents' },
-  { href: '/pools', title: 'Pools' },
-  { href: '/plans', title: 'Plans' },
-  { href: '/budgets', title: 'Budgets' },
-  { href: '/audit', title: 'Audit' },
-] as const;
+export interface PageEntry {
+  readonly href: string;
+  readonly title: string;
+  readonly icon: IconName;
+}
 
+/** The menu: groups of pages. */
+export const MENU = [
+  {
+    title: 'Run',
+    pages: [
+      { href: '/fleet', title: 'Fleet', icon: 'fleet' },
+      { href: '/machines', title: 'Machines', icon: 'machines' },
+      { href: '/operations', title: 'Operations', icon: 'operations' },
+      { href: '/rollouts', title: 'Rollouts', icon: 'rollouts' },
+    ],
+  },
+  {
+    title: 'Inventory',
+    pages: [
+      { href: '/nodes', title: 'Nodes', icon: 'nodes' },
+      { href: '/agents', title: 'Agents', icon: 'agents' },
+      { href: '/pools', title: 'Pools', icon: 'pools' },
+      { href: '/plans', title: 'Plans', icon: 'plans' },
+    ],
+  },
+  {
+    title: 'Administration',
+    pages: [
+      { href: '/budgets', title: 'Budgets', icon: 'budgets' },
+      { href: '/access', title: 'Access', icon: 'access' },
+      { href: '/audit', title: 'Audit', icon: 'audit' },
+    ],
+  },
+] as const satisfies ReadonlyArray<{ readonly title: string; readonly pages: readonly PageEntry[] }>;
+
+export const PAGES: readonly PageEntry[] = MENU.flatMap(({ pages }): readonly PageEntry[] => pages);
 type ListPage = '/machines' | '/operations' | '/rollouts' | '/agents' | '/audit';
 
 /** A link to a list with a filter applied. */

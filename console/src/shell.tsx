@@ -1,63 +1,54 @@
 /** The frame of every page: menu, search, connection status and the signed-in token. */
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useIdentity } from './identity.tsx';
 import { Palette } from './keyboard/palette.tsx';
 import { ShortcutHelp } from './keyboard/shortcut-help.tsx';
 import { useShortcut } from './keyboard/shortcuts.tsx';
 import { useLiveStatus } from './live/live.tsx';
-import { PAGES } from './pages.ts';
-import { signOut } from './session.ts';
-import { ThemeChoice } from './theme-choice.tsx';
+import { MENU } from './pages.ts';
+import { SettingsMenu } from './settings-menu.tsx';
 import { Button } from './ui/button.tsx';
+import { Icon } from './ui/icon.tsx';
 import { ageText, useNow } from './ui/time.tsx';
-import { useToasts } from './ui/toasts.tsx';
 
 export function Shell({ children }: { children: ReactNode }) {
   const [path, navigate] = useLocation();
-  const { name, role, scope, insecurePlaintext } = useIdentity();
+  const { insecurePlaintext } = useIdentity();
   const help = useShortcut('?', 'Show keyboard shortcuts');
   const palette = useShortcut('Ctrl-K', 'Search machines, operations, rollouts and actions');
+  const [menu, setMenu] = useState<'open' | 'closed'>('closed');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone the menu covers the page that was chosen
+  useEffect(() => setMenu('closed'), [path]);
   return (
-    <div className="shell">
+    <div className="shell" data-menu={menu}>
       <a className="skip-link" href="#page">
         Skip to main content
       </a>
       <header className="topbar">
-        <Link className="brand" href="/fleet">
-          <img src="/icon.svg" alt="" width="22" height="22" />
-          Ingot
-        </Link>
-        <Button kind="quiet" onClick={palette.press}>
-          Search <kbd>Ctrl-K</kbd>
-        </Button>
+        <button
+          type="button"
+          className="button quiet menu-button"
+          aria-label="Menu"
+          aria-expanded={menu === 'open'}
+          onClick={() => setMenu(menu === 'open' ? 'closed' : 'open')}
+        >
+          <Icon name="menu" />
+        </button>
+        <button type="button" className="search-button" onClick={palette.press}>
+          <Icon name="search" />
+          <span>Search</span>
+          <kbd>Ctrl-K</kbd>
+        </button>
         <div className="spacer" />
         {insecurePlaintext && <InsecureBadge />}
         <LiveIndicator />
-        <ThemeChoice />
         <Button kind="quiet" label="Keyboard shortcuts" onClick={help.press}>
           <kbd>?</kbd>
         </Button>
-        <span className="soft" title={scope === '' ? `Role ${role}` : `Role ${role}, scope ${scope}`}>
-          {name} ({role}
-          {scope !== '' && `, ${scope}`})
-        </span>
-        <SignOutButton />
+        <SettingsMenu />
       </header>
-      <nav className="sidebar" aria-label="Main">
-        <ul>
-          {PAGES.map(({ href, title }) => (
-            <li key={href}>
-              <Link
-                href={href}
-                aria-current={path === href || path.startsWith(`${href}/`) ? 'page' : undefined}
-              >
-                {title}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Sidebar path={path} />
       <main className="page" id="page" tabIndex={-1}>
         {children}
       </main>
@@ -67,16 +58,34 @@ export function Shell({ children }: { children: ReactNode }) {
   );
 }
 
-/** Until the server has ended the session, the user is not signed out. */
-function SignOutButton() {
-  const { notifyFailure } = useToasts();
-  const leave = () => {
-    signOut().catch((error: unknown) => notifyFailure('You are not signed out', error));
-  };
+function Sidebar({ path }: { path: string }) {
+  const { version } = useIdentity();
   return (
-    <Button kind="quiet" onClick={leave}>
-      Sign out
-    </Button>
+    <nav className="sidebar" aria-label="Main">
+      <Link className="brand" href="/fleet">
+        <img src="/icon.svg" alt="" width="20" height="20" />
+        Ingot
+      </Link>
+      {MENU.map(({ title, pages }) => (
+        <section key={title} aria-label={title}>
+          <p className="menu-title">{title}</p>
+          <ul>
+            {pages.map((page) => (
+              <li key={page.href}>
+                <Link
+                  href={page.href}
+                  aria-current={path === page.href || path.startsWith(`${page.href}/`) ? 'page' : undefined}
+                >
+                  <Icon name={page.icon} />
+                  {page.title}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+      <p className="version soft">{version}</p>
+    </nav>
   );
 }
 

@@ -25,7 +25,8 @@ export type EventKind =
   | 'access'
   | 'audit'
   | 'budget'
-  | 'rollout';
+  | 'rollout'
+  | 'view';
 
 export const EVENT_KINDS = [
   'machine',
@@ -50,6 +51,7 @@ export const EVENT_KINDS = [
   'audit',
   'budget',
   'rollout',
+  'view',
 ] as const satisfies readonly EventKind[];
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Colours of states, for every surface that has colours. Those of effective states are part of the API
  * (docs/operations-api.md); the others use the same six: gray is not started or over, green is well, blue is working, yellow is
- * out of service on purpose, orange needs an operator, red is unusable.
+ * out of service on purpose, orange needs an operator, red is failed or unusable.
  */
 
 import type { Presence } from './agent/presence.ts';
@@ -30,20 +30,20 @@ const SERVICE_TONES = {
   draining: 'blue',
   retired: 'yellow',
   removing: 'blue',
-  deleted: 'red',
+  deleted: 'gray',
 } as const satisfies Record<ServiceState, Tone>;
 
 const INSTALL_TONES = {
   discovered: 'gray',
   pending: 'blue',
   installing: 'blue',
-  install_failed: 'orange',
+  install_failed: 'red',
   installed: 'green',
   active: 'green',
   reprovision: 'blue',
   deprovisioning: 'blue',
   migrating: 'blue',
-  retired: 'red',
+  retired: 'gray',
 } as const satisfies Record<InstallState, Tone>;
 
 const PRESENCE_TONES = {
@@ -59,7 +59,7 @@ const OPERATION_STATUS_TONES = {
   compensating: 'yellow',
   completed: 'green',
   reconciled: 'green',
-  failed_retryable: 'orange',
+  failed_retryable: 'red',
   failed_manual_intervention: 'red',
   cancelled: 'gray',
 } as const satisfies Record<OperationStatus, Tone>;
@@ -68,7 +68,7 @@ const STEP_TONES = {
   waiting: 'gray',
   running: 'blue',
   succeeded: 'green',
-  failed: 'orange',
+  failed: 'red',
   undone: 'yellow',
 } as const satisfies Record<StepState, Tone>;
 
@@ -76,7 +76,7 @@ const OPERATION_PHASE_TONES = {
   PENDING: 'gray',
   RUNNING: 'blue',
   SUCCEEDED: 'green',
-  FAILED: 'orange',
+  FAILED: 'red',
   CANCELED: 'gray',
 } as const satisfies Record<string, Tone>;
 

@@ -17,6 +17,7 @@ import {
   type RolloutStepSchema,
   Wave_State,
 } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
+import { ViewService } from '../../src/gen/baremetal/fleet/v1/view_service_pb.ts';
 import { MachineService as MachineServiceV1 } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
 import { PlanService } from '../../src/gen/baremetal/v1/plan_service_pb.ts';
 import { RunService } from '../../src/gen/baremetal/v1/run_service_pb.ts';
@@ -109,6 +110,9 @@ async function endedRollout(
   );
   return rolloutId;
 }
+
+const views = () => server.client(ViewService, server.adminToken);
+const newView = () => ({ page: 'machines', name: fresh('view'), query: 'filter=phase%3DREADY' });
 
 const runs = () => server.client(RunService, server.adminToken);
 const slow = { 'fake/step-ms': '60000' };
@@ -276,6 +280,21 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
         return name;
       },
       call: (name) => rollouts().deleteBudget({ name }),
+    },
+  },
+  [ViewService.typeName]: {
+    listViews: 'reads',
+    saveView: { kind: 'view', call: () => views().saveView(newView()) },
+    deleteView: {
+      kind: 'view',
+      before: async () => (await views().saveView(newView())).name,
+      call: (name) => views().deleteView({ page: 'machines', name }),
+    },
+    shareView: { kind: 'view', call: () => views().shareView(newView()) },
+    unshareView: {
+      kind: 'view',
+      before: async () => (await views().shareView(newView())).name,
+      call: (name) => views().unshareView({ page: 'machines', name }),
     },
   },
   [AdminService.typeName]: {

@@ -116,7 +116,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('kept open all day'), () => {
   it('keys move through a list and keep the highlighted row visible', async () => {
     for (let n = 0; n < 32; n += 1)
       await console.server.machines.registerMachine({ machine: { machineId: `walked-${n}` } });
-    const page = await console.open({ path: '/audit' });
+    const page = await console.open({ path: '/audit?view=events' });
     await page.locator('tbody tr').nth(30).waitFor();
     for (let n = 0; n < 31; n += 1) await page.keyboard.press('j');
     const marked = page.locator('tr[aria-selected=true]');

@@ -21,6 +21,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('every page'), () => {
     'Pools',
     'Plans',
     'Budgets',
+    'Access',
     'Audit',
   ];
 

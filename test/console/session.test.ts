@@ -42,6 +42,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     expect(urls.filter((url) => url.includes(adminToken))).toEqual([]);
     const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/', expires: -1 });
+    await page.getByRole('button', { name: 'Account and settings' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Token', { exact: true }).waitFor();
     expect(await page.context().cookies()).toEqual([]);
@@ -79,16 +80,18 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     const tab = await page.context().newPage();
     await tab.goto(`${console.server.httpUrl}/machines`);
     await tab.locator('[data-live=live]').waitFor();
+    await page.getByRole('button', { name: 'Account and settings' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await tab.getByText('You signed out in another tab.').waitFor();
     await tab.getByLabel('Token', { exact: true }).fill(console.server.adminToken);
     await tab.keyboard.press('Enter');
-    await page.getByText('admin (admin)').waitFor();
+    await page.getByRole('button', { name: 'Account and settings of admin' }).waitFor();
   });
 
   it('stays when the server could not end it, and says so', { tags: ['extended'] }, async () => {
     const page = await console.open({ path: '/fleet' });
     await page.route('**/auth/session', (route) => route.abort());
+    await page.getByRole('button', { name: 'Account and settings' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByText('You are not signed out').waitFor();
   });
@@ -144,6 +147,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     const page = await console.open({ colours: 'light' });
     const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
     const light = await ground();
+    await page.getByRole('button', { name: 'Account and settings' }).click();
     await page.getByLabel('Theme').selectOption('dark');
     expect(await ground()).not.toBe(light);
     await page.reload();

@@ -36,6 +36,7 @@ const V1 = 'baremetal.v1.';
 const V2 = 'baremetal.v2.';
 const ADMIN = 'baremetal.admin.v1.AdminService/';
 const FLEET = 'baremetal.fleet.v1.FleetService/';
+const VIEWS = 'baremetal.fleet.v1.ViewService/';
 const ROLLOUTS = 'baremetal.fleet.v1.RolloutService/';
 
 export const CALLS: Readonly<Record<string, MatrixCall>> = {
@@ -104,6 +105,11 @@ export const CALLS: Readonly<Record<string, MatrixCall>> = {
   },
   [`${ROLLOUTS}ListBudgets`]: listed(),
   [`${ROLLOUTS}DeleteBudget`]: named(({ name }) => ({ name: `${name}-budget` })),
+  [`${VIEWS}ListViews`]: listed(),
+  [`${VIEWS}SaveView`]: listed(() => ({ page: 'machines', name: 'matrix', query: '' })),
+  [`${VIEWS}DeleteView`]: named(({ name }) => ({ page: 'machines', name: `${name}-view` })),
+  [`${VIEWS}ShareView`]: listed(() => ({ page: 'machines', name: 'matrix', query: '' })),
+  [`${VIEWS}UnshareView`]: named(({ name }) => ({ page: 'machines', name: `${name}-view` })),
   [`${ADMIN}CreatePool`]: { outside: 'refused', request: ({ pool }) => ({ name: pool }) },
   [`${ADMIN}ListPools`]: listed(),
   [`${ADMIN}GetPool`]: named(({ pool }) => ({ name: pool })),

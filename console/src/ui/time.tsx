@@ -1,6 +1,10 @@
-/** Relative times, with the timestamp as a tooltip. One timer updates all of them. */
+/**
+ * Times: relative ones, which one timer updates, and those of a clock, in the zone that the user chose. The tooltip has the
+ * other zone.
+ */
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { useSyncExternalStore } from 'react';
+import { clockText, clockWithZone, useZone, type Zone } from './zone.ts';
 
 const TICK_MS = 1_000;
 const listeners = new Set<() => void>();
@@ -57,16 +61,39 @@ export function msOf(at: Timestamp | undefined): number | null {
   return at ? timestampDate(at).getTime() : null;
 }
 
-export function timestampText(ms: number): string {
-  return new Date(ms).toISOString().replace('T', ' ').replace('.000Z', 'Z');
+function otherZone(zone: Zone): Zone {
+  return zone === 'utc' ? 'local' : 'utc';
+}
+
+/** The date and time of a clock, such as 2026-03-14 09:26:53. */
+export function Clock({ at }: { at: Timestamp | number | undefined }) {
+  const zone = useZone();
+  const ms = typeof at === 'number' ? at : msOf(at);
+  if (ms === null) return <span className="soft">–</span>;
+  return (
+    <time
+      dateTime={new Date(ms).toISOString()}
+      title={clockWithZone(ms, otherZone(zone))}
+      className="numeric"
+    >
+      {clockText(ms, zone)}
+    </time>
+  );
+}
+
+/** The tooltip of a relative time: both zones, that of the user first. */
+export function useClockTitle(): (ms: number) => string {
+  const zone = useZone();
+  return (ms) => `${clockWithZone(ms, zone)}\n${clockWithZone(ms, otherZone(zone))}`;
 }
 
 export function Age({ at, suffix = ' ago' }: { at: Timestamp | number | undefined; suffix?: string }) {
   const current = useNow();
+  const title = useClockTitle();
   const ms = typeof at === 'number' ? at : msOf(at);
   if (ms === null) return <span className="soft">–</span>;
   return (
-    <time dateTime={new Date(ms).toISOString()} title={timestampText(ms)} className="numeric">
+    <time dateTime={new Date(ms).toISOString()} title={title(ms)} className="numeric">
       {ageText(current - ms)}
       {suffix}
     </time>
@@ -76,10 +103,11 @@ export function Age({ at, suffix = ' ago' }: { at: Timestamp | number | undefine
 /** How long it is until then. */
 export function TimeLeft({ until }: { until: Timestamp | undefined }) {
   const current = useNow();
+  const title = useClockTitle();
   const ms = msOf(until);
   if (ms === null) return <span className="soft">–</span>;
   return (
-    <time dateTime={new Date(ms).toISOString()} title={timestampText(ms)} className="numeric">
+    <time dateTime={new Date(ms).toISOString()} title={title(ms)} className="numeric">
       {durationText(ms - current)}
     </time>
   );

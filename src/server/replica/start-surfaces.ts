@@ -24,6 +24,7 @@ import { type SignInDependencies, signInRoutes } from '../../surfaces/rest/sign-
 import { adminService } from '../../surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from '../../surfaces/rpc/fleet/fleet-service.ts';
 import { rolloutService } from '../../surfaces/rpc/fleet/rollout-service.ts';
+import { viewService } from '../../surfaces/rpc/fleet/view-service.ts';
 import { startGrpcServer } from '../../surfaces/rpc/grpc-server.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
 import type { CallDependencies, Service } from '../../surfaces/rpc/service.ts';
@@ -120,6 +121,7 @@ function rpcServices(dependencies: ServerDependencies): Service[] {
     adminService(dependencies),
     fleetService(dependencies, () => services),
     rolloutService(dependencies),
+    viewService(dependencies),
   ];
   return services;
 }

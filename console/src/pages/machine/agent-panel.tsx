@@ -9,7 +9,7 @@ import type { MachineView } from '../../machine-view.ts';
 import { Empty } from '../../ui/blank.tsx';
 import { Command } from '../../ui/command.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Age, msOf, timestampText } from '../../ui/time.tsx';
+import { Age, Clock, msOf } from '../../ui/time.tsx';
 import { chartsWith, mergeSamples, type Sample } from './metric-series.ts';
 
 const MetricChart = lazy(() => import('./metric-chart.tsx').then((m) => ({ default: m.MetricChart })));
@@ -55,7 +55,7 @@ function Facts({ agent, pool }: { agent: Agent; pool: string }) {
     ['Agent version', agent.agentVersion],
     ['Registered', agent.registeredAt && <Age at={agent.registeredAt} />],
     ['Last keepalive', agent.lastKeepalive && <Age at={agent.lastKeepalive} />],
-    ['Expires without keepalive', agent.expiresAt && timestampText(msOf(agent.expiresAt) ?? 0)],
+    ['Expires without keepalive', agent.expiresAt && <Clock at={agent.expiresAt} />],
   ];
   return (
     <dl className="facts wide-facts">

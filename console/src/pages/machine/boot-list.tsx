@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { bytesText } from '../../../../src/domain/agent/metric-text.ts';
 import { Failed } from '../../ui/blank.tsx';
-import { Age, timestampText } from '../../ui/time.tsx';
+import { Age } from '../../ui/time.tsx';
 import { type BootFetchBody, nodeBoots } from '../nodes/nodes.ts';
 
 /** Fetches are not events, so the list is polled while a boot is expected. */
@@ -41,7 +41,7 @@ function Fetch({ fetch }: { fetch: BootFetchBody }) {
   const at = Date.parse(fetch.created_at);
   return (
     <li>
-      <span className="soft numeric" title={timestampText(at)}>
+      <span className="soft numeric">
         <Age at={at} />
       </span>
       <span>

@@ -5,7 +5,7 @@ import type { MachineView } from '../../machine-view.ts';
 import { AvailableBadge } from '../../ui/available-badge.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
 import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
-import { Age, msOf, timestampText } from '../../ui/time.tsx';
+import { Age, Clock } from '../../ui/time.tsx';
 import {
   LAYER_NAMES,
   LAYERS,
@@ -93,7 +93,7 @@ function MaintenanceText({ maintenance }: { maintenance: Maintenance | undefined
           <>
             {' '}
             {overdue ? 'It was over at ' : 'It ends at '}
-            {timestampText(msOf(until) ?? 0)}
+            <Clock at={until} />
             {exitsByItself && '; the machine returns to service by itself'}.
           </>
         )}

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { clockText, zone } from '../../ui/zone.ts';
 import { type Chart, chartData, chartLabel, LEAST_SECONDS, type Sample, summaries } from './metric-series.ts';
 
 const HEIGHT = 92;
@@ -107,9 +108,8 @@ function options(
   };
 }
 
-/** In UTC, like all timestamps of the console. */
 function clock(seconds: number): string {
-  return new Date(seconds * 1_000).toISOString().slice(11, 16);
+  return clockText(seconds * 1_000, zone()).slice(11, 16);
 }
 
 /** A canvas cannot use the style sheet's colours: they are read from elements, again when the theme changes. */

@@ -15,7 +15,7 @@ import { operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Failed, Loading } from '../../ui/blank.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Age, timestampText } from '../../ui/time.tsx';
+import { Age } from '../../ui/time.tsx';
 import { type HistoryBody, historyDetails, type NodeBody, nodeHistory } from '../nodes/nodes.ts';
 import { BootList } from './boot-list.tsx';
 
@@ -190,7 +190,7 @@ function Report({ entry }: { entry: HistoryBody }) {
   const details = historyDetails(entry);
   return (
     <li>
-      <span className="soft numeric" title={timestampText(Date.parse(entry.created_at))}>
+      <span className="soft numeric">
         <Age at={Date.parse(entry.created_at)} />
       </span>
       <span>

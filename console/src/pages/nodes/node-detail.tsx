@@ -5,7 +5,7 @@ import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Age, timestampText } from '../../ui/time.tsx';
+import { Age, Clock } from '../../ui/time.tsx';
 import { BootList } from '../machine/boot-list.tsx';
 import { type HistoryBody, historyDetails, type NodeBody, nodeHistory } from './nodes.ts';
 
@@ -78,7 +78,9 @@ function HistoryEntry({ entry }: { entry: HistoryBody }) {
           {entry.user_id && ` ${entry.user_id}`}
         </span>
       </div>
-      <div className="soft numeric">{timestampText(Date.parse(entry.created_at))}</div>
+      <div className="soft numeric">
+        <Clock at={Date.parse(entry.created_at)} />
+      </div>
       {entry.comment && <div>{entry.comment}</div>}
       {details && <div className="mono soft">{details}</div>}
     </li>

@@ -8,7 +8,7 @@ import { listOf, quoted } from '../../pages.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { msOf, timestampText } from '../../ui/time.tsx';
+import { Clock } from '../../ui/time.tsx';
 
 const PAGE = 50;
 
@@ -73,7 +73,9 @@ function Events({ events }: { events: readonly Event[] }) {
       <tbody>
         {events.map((event) => (
           <tr key={event.eventId.toString()}>
-            <td className="numeric">{timestampText(msOf(event.at) ?? 0)}</td>
+            <td>
+              <Clock at={event.at} />
+            </td>
             <td>
               {event.kind} <span className="soft">{event.subject}</span>
             </td>

@@ -1,7 +1,7 @@
 /** The lines of the log; only visible ones are rendered. */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type UIEvent, useCallback, useEffect, useLayoutEffect, useRef } from 'react';
-import { timestampText } from '../../ui/time.tsx';
+import { clockWithZone } from '../../ui/zone.ts';
 import type { LogBuffer, LogLine } from './log-buffer.ts';
 import type { LogSearch } from './log-search.ts';
 import { type StampZone, stampText } from './log-text.ts';
@@ -127,7 +127,11 @@ const Line = memo(function Line({ line, search, zone, isChosen }: LineProps) {
   return (
     <div className={`log-line${isError ? ' stderr' : ''}${isChosen ? ' chosen' : ''}`}>
       {zone !== 'off' && (
-        <time className="log-stamp" dateTime={new Date(at).toISOString()} title={timestampText(at)}>
+        <time
+          className="log-stamp"
+          dateTime={new Date(at).toISOString()}
+          title={clockWithZone(at, zone === 'utc' ? 'local' : 'utc')}
+        >
           {stampText(at, zone)}
         </time>
       )}

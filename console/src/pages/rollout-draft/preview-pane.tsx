@@ -10,7 +10,7 @@ import type {
 import { countText } from '../../count-text.ts';
 import { machineHref } from '../../pages.ts';
 import { Failed, Loading } from '../../ui/blank.tsx';
-import { durationText, msOf, TimeLeft, timestampText } from '../../ui/time.tsx';
+import { Clock, durationText, msOf, TimeLeft } from '../../ui/time.tsx';
 import { UseBar } from '../budgets/use-bar.tsx';
 import { limitTitle } from '../rollout/limits-panel.tsx';
 import type { PreviewState } from './use-preview.ts';
@@ -82,7 +82,10 @@ function isLater(startsAt: RolloutPreview['startsAt']): boolean {
 function Later({ at }: { at: RolloutPreview['startsAt'] }) {
   return (
     <>
-      in <TimeLeft until={at} /> <span className="soft">({timestampText(msOf(at) ?? 0)})</span>
+      in <TimeLeft until={at} />{' '}
+      <span className="soft">
+        (<Clock at={at} />)
+      </span>
     </>
   );
 }

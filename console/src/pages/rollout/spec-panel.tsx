@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import type { Rollout, RolloutSpec } from '../../../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { listOf } from '../../pages.ts';
 import { Panel } from '../../ui/panel.tsx';
-import { msOf, timestampText } from '../../ui/time.tsx';
+import { Clock } from '../../ui/time.tsx';
 import {
   blackoutText,
   gateText,
@@ -44,8 +44,16 @@ export function SpecPanel({ rollout }: { rollout: Rollout }) {
         <Texts name="Stops" texts={stopTexts(spec.stop)} none="never by itself" />
         <Texts name="Windows" texts={spec.windows.map(windowText)} />
         <Texts name="Black-out" texts={spec.blackouts.map(blackoutText)} />
-        {spec.startAt && <Fact name="Start">{timestampText(msOf(spec.startAt) ?? 0)}</Fact>}
-        {spec.deadline && <Fact name="Deadline">{timestampText(msOf(spec.deadline) ?? 0)}</Fact>}
+        {spec.startAt && (
+          <Fact name="Start">
+            <Clock at={spec.startAt} />
+          </Fact>
+        )}
+        {spec.deadline && (
+          <Fact name="Deadline">
+            <Clock at={spec.deadline} />
+          </Fact>
+        )}
         {spec.overrideBudget && <Fact name="Budgets">overridden</Fact>}
         {spec.reason !== '' && <Fact name="Reason">{spec.reason}</Fact>}
       </dl>

@@ -41,6 +41,12 @@ export const OPERATION_REASONS = {
     fix: 'list the budgets',
     commands: ['{ingot} budget list'],
   },
+  VIEW_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'there is no view <view>',
+    cause: 'the caller has no view of that name, or none is shared in its scope',
+    fix: 'list the views',
+  },
   BUDGET_EXISTS: {
     kind: 'already_exists',
     message: 'there is a budget named <budget> already',

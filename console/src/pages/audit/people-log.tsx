@@ -1,0 +1,154 @@
+/** What people did: one sentence for each call, by day. */
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Fragment } from 'react';
+import { Link } from 'wouter';
+import { allOf, equals } from '../../../../src/client/filter-text.ts';
+import type { Event } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { fleet } from '../../api/clients.ts';
+import { capitalize } from '../../capitalize.ts';
+import { machineHref, operationHref, quoted } from '../../pages.ts';
+import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Button } from '../../ui/button.tsx';
+import { LoadMore } from '../../ui/load-more.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Clock, msOf } from '../../ui/time.tsx';
+import { useUrlParam } from '../../ui/use-url-param.ts';
+import { clockText, useZone, type Zone } from '../../ui/zone.ts';
+import { type Deed, deeds, sentence } from './sentence.ts';
+
+const PAGE = 200;
+const DAY_MS = 86_400_000;
+/** Who decides something; agents, nodes and the server itself only report. */
+export const PEOPLE = '(actor_kind = admin OR actor_kind = operator)';
+
+const RANGES = {
+  '': 'Any time',
+  today: 'Today',
+  yesterday: 'Yesterday',
+  week: 'Last 7 days',
+} as const;
+export type Range = keyof typeof RANGES;
+
+/** The filter of a range: days begin at midnight of the zone that times are shown in. */
+export function rangeFilter(range: Range, now: number, zone: Zone): string {
+  if (range === '') return '';
+  const offset = zone === 'utc' ? 0 : new Date(now).getTimezoneOffset() * 60_000;
+  const midnight = Math.floor((now - offset) / DAY_MS) * DAY_MS + offset;
+  const at = (ms: number) => quoted(new Date(ms).toISOString());
+  if (range === 'today') return `at >= ${at(midnight)}`;
+  if (range === 'yesterday') return `at >= ${at(midnight - DAY_MS)} AND at < ${at(midnight)}`;
+  return `at >= ${at(midnight - 6 * DAY_MS)}`;
+}
+
+/** What the page shows, for its export too. */
+export function usePeopleFilter(): string {
+  const [range] = useUrlParam('when');
+  const [actor] = useUrlParam('actor');
+  const zone = useZone();
+  const known = range in RANGES ? (range as Range) : '';
+  return allOf([PEOPLE, actor && equals('actor_id', actor), rangeFilter(known, Date.now(), zone)]);
+}
+
+export function PeopleLog() {
+  const [range, setRange] = useUrlParam('when');
+  const [actor, setActor] = useUrlParam('actor');
+  const filter = usePeopleFilter();
+  const log = useInfiniteQuery({
+    queryKey: ['events', 'people', filter],
+    queryFn: ({ pageParam }) => fleet.listEvents({ filter, pageSize: PAGE, pageToken: pageParam }),
+    initialPageParam: '',
+    getNextPageParam: ({ nextPageToken }) => nextPageToken || null,
+    refetchInterval: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const events = log.data?.pages.flatMap((page) => page.events) ?? [];
+  const actors = [...new Set(events.map(({ actorId }) => actorId))].sort();
+  return (
+    <>
+      <div className="row kinds">
+        <div className="row" role="toolbar" aria-label="When">
+          {Object.entries(RANGES).map(([value, text]) => (
+            <Button key={value} kind="quiet" pressed={range === value} onClick={() => setRange(value)}>
+              {text}
+            </Button>
+          ))}
+        </div>
+        <label className="menu-choice">
+          <span className="soft">By</span>
+          <select className="input" value={actor} onChange={(event) => setActor(event.target.value)}>
+            <option value="">everyone</option>
+            {[...new Set([...actors, actor])].filter(Boolean).map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <Panel title="What people did, newest first" padding="none">
+        {log.isPending && <Loading lines={8} />}
+        {log.isError && (
+          <Failed what="Failed to load events" error={log.error} onRetry={() => void log.refetch()} />
+        )}
+        {log.isSuccess && events.length === 0 && (
+          <Empty title="No one did anything then">Choose another time or another person.</Empty>
+        )}
+        {events.length > 0 && <Days events={events} />}
+        <LoadMore list={log}>{events.length} events shown</LoadMore>
+      </Panel>
+    </>
+  );
+}
+
+function Days({ events }: { events: readonly Event[] }) {
+  const zone = useZone();
+  const byDay = new Map<string, Deed[]>();
+  for (const deed of deeds(events)) {
+    const day = clockText(msOf(deed.lead.at) ?? 0, zone).slice(0, 10);
+    byDay.set(day, [...(byDay.get(day) ?? []), deed]);
+  }
+  return (
+    <ol className="deeds">
+      {[...byDay].map(([day, of]) => (
+        <Fragment key={day}>
+          <li className="deed-day numeric">{day}</li>
+          {of.map((deed) => (
+            <DeedLine key={deed.key} deed={deed} />
+          ))}
+        </Fragment>
+      ))}
+    </ol>
+  );
+}
+
+function DeedLine({ deed: { lead, others } }: { deed: Deed }) {
+  const why = lead.kind === 'access' ? '' : lead.comment;
+  return (
+    <li className="deed">
+      <Clock at={lead.at} />
+      <div>
+        <strong>{lead.actorId}</strong> {sentence(lead)}
+        {why !== '' && <span className="soft">: {why}</span>}
+        {others.length > 0 && (
+          <details>
+            <summary className="soft">
+              and {others.length} {others.length === 1 ? 'change' : 'changes'} with it
+            </summary>
+            <ul>
+              {others.map((event) => (
+                <li key={event.eventId.toString()} className="soft">
+                  {capitalize(sentence(event))}
+                </li>
+              ))}
+            </ul>
+          </details>
+        )}
+      </div>
+      <span className="deed-links">
+        {lead.operationId && <Link href={operationHref(lead.operationId)}>Operation</Link>}
+        {lead.machineId && <Link href={machineHref(lead.machineId)}>Machine</Link>}
+      </span>
+      <span className="soft" title={lead.requestId && `Request ${lead.requestId}`}>
+        {lead.address}
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,36 @@
+/** The icons: one set, drawn on a grid of 16 with one width of line. */
+export const PATHS = {
+  fleet: 'M2 13V7m4 6V3m4 10V9m4 4V5',
+  machines: 'M2.5 2.5h11v4h-11zm0 7h11v4h-11zM5 4.5h.01M5 11.5h.01',
+  racks: 'M3.5 1.5h9v13h-9zM6 4.5h4M6 7.5h4M6 10.5h4',
+  operations: 'M2 8h3l2-5 3 10 2-5h2',
+  rollouts: 'M2 3h5v4H2zm7 0h5v4H9zM2 9.5h5v4H2zm9.5 0v4m-2-2h4',
+  nodes: 'M8 2v5m0 0L4 11m4-4 4 4M2.5 11h3v3h-3zm8 0h3v3h-3z',
+  agents:
+    'M8 9.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM4.5 11.5a5 5 0 0 1 0-7m7 0a5 5 0 0 1 0 7M2.4 13.6a8 8 0 0 1 0-11.2m11.2 0a8 8 0 0 1 0 11.2',
+  pools: 'M8 1.5 14 5 8 8.5 2 5zM2 8l6 3.5L14 8M2 11l6 3.5 6-3.5',
+  images: 'M8 1.5 13.5 4.5v7L8 14.5l-5.5-3v-7zM2.5 4.5 8 8m0 0 5.5-3.5M8 8v6.5',
+  workflows: 'M2 2.5h4v4H2zm8 7h4v4h-4zM6 4.5h3a2 2 0 0 1 2 2v3',
+  plans: 'M3.5 1.5h9v13h-9zM6 5h4M6 8h4M6 11h2',
+  providers: 'M5.5 1.5v4m5-4v4M3.5 5.5h9v2a4.5 4.5 0 0 1-9 0zM8 12v2.5',
+  budgets: 'M2 11a6 6 0 1 1 12 0M8 11l3-4M2 11h1.5m9 0H14',
+  access: 'M10 6a2.5 2.5 0 1 1-5 0 2.5 2.5 0 0 1 5 0zM2.5 14a5 5 0 0 1 10 0M12 5.5l1 1 2-2',
+  audit: 'M8 4v4l2.5 2M14 8A6 6 0 1 1 8 2a6 6 0 0 1 5 2.7V2.5',
+  search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10zM10.5 10.5 14 14',
+  menu: 'M2 4h12M2 8h12M2 12h12',
+  check: 'M3 8.5 6.5 12 13 4.5',
+  cross: 'M4 4l8 8m0-8-8 8',
+  warning: 'M8 2 14.5 13.5h-13zM8 6.5v3M8 11.5h.01',
+  failed: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 5v3.5M8 11h.01',
+  info: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 7.5V11M8 5h.01',
+  clock: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 4.5V8l2.5 1.5',
+  copy: 'M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3',
+  down: 'M4 6l4 4 4-4',
+  right: 'M6 4l4 4-4 4',
+  plus: 'M8 3v10M3 8h10',
+  user: 'M8 8a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM3 14a5 5 0 0 1 10 0',
+  star: 'M8 2l1.8 3.8 4.2.6-3 2.9.7 4.2L8 11.5l-3.7 2 .7-4.2-3-2.9 4.2-.6z',
+  download: 'M8 2v8m0 0L5 7m3 3 3-3M2.5 13.5h11',
+} as const;
+
+export type IconName = keyof typeof PATHS;
