@@ -4,6 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OperationEvent_Kind, OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { fresh } from '../api/fleet.ts';
+import { boot, call, createNode, report, setState } from '../nodes/rest.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 
@@ -169,6 +170,45 @@ describe('the download of an image', () => {
       () => server.admin.listTokens({}),
       ({ tokens }) => tokens.some(({ name, revokedAt }) => name === other.name && revokedAt !== undefined),
     );
+    answer.resume();
+    expect(await ended).toBe('whole');
+  });
+});
+
+describe('the download of a machine that boots', () => {
+  async function bootingNode() {
+    const created = await call(server, 'POST', '/workflows', {
+      name: fresh('large'),
+      image: { name: 'large' },
+    });
+    const { id, mac } = await createNode(server, { workflow: created.body.data.name });
+    await setState(server, id, 'pending');
+    const { token } = await boot(server, mac);
+    await report(server, mac, 'started', {}, token);
+    return { id, mac, token: token ?? '' };
+  }
+
+  test('is cut off within a second after another replica has made its boot void', async () => {
+    const { id, token } = await bootingNode();
+    const { ended, answer } = await openDownload(server, token);
+    const issued = await call(replica, 'POST', `/nodes/${id}/boot-url`, undefined, server.adminToken);
+    expect(issued.status).toBe(201);
+    const cut = new Promise<void>((resolve) => answer.socket.once('close', () => resolve()));
+    answer.resume();
+    // The check runs twice a second; the rest is for the host.
+    expect(await ownMs(cut)).toBeLessThan(1_000);
+    expect(await ended).toBe('cut off');
+  });
+
+  test('goes on while boots of others are void', async () => {
+    const [other, own] = [await bootingNode(), await bootingNode()];
+    const [cutOff, { ended, answer }] = [
+      await openDownload(server, other.token),
+      await openDownload(server, own.token),
+    ];
+    await report(server, other.mac, 'failed', {}, other.token);
+    cutOff.answer.resume();
+    expect(await cutOff.ended).toBe('cut off');
     answer.resume();
     expect(await ended).toBe('whole');
   });

@@ -14,6 +14,7 @@ import { consoleFiles } from '../../surfaces/console-files.ts';
 import { type HttpOptions, slowLimits, startHttpServer } from '../../surfaces/http-server.ts';
 import type { SessionLimits } from '../../surfaces/limits/session-guard.ts';
 import { type AgentRouteDependencies, agentRoutes } from '../../surfaces/rest/agent-routes.ts';
+import { BootDownloads } from '../../surfaces/rest/boot-downloads.ts';
 import { type IssuerRouteDependencies, issuerRoutes } from '../../surfaces/rest/issuer-routes.ts';
 import { netbootRoutes } from '../../surfaces/rest/netboot-routes.ts';
 import { nodeBulkRoutes } from '../../surfaces/rest/node-bulk-routes.ts';
@@ -171,6 +172,7 @@ function restRoutes(
   const boot = {
     ...rest,
     streams: given.streams,
+    downloads: startBootDownloads(given),
     files: new ImageFiles(settings.dataDir),
     fetches: startBootFetchLog(options, given),
     baseUrl: netboot.base_url,
@@ -247,6 +249,12 @@ function signInDependencies(
     sessionsChanged: services.tokensChanged,
     logUnexpected,
   };
+}
+
+function startBootDownloads({ services, loops, running }: SurfaceDependencies): BootDownloads {
+  const downloads = new BootDownloads(services.database, loops.withoutReadiness);
+  running.start(downloads);
+  return downloads;
 }
 
 function startBootFetchLog(

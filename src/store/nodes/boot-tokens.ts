@@ -77,24 +77,30 @@ export interface BootToken {
 
 /** Null: unknown or expired. */
 export async function findBootToken(session: Session, token: string): Promise<BootToken | null> {
-  const [row] = await session.run<{
-    machine_id: string;
-    boot_no: number;
-    operation_id: string | null;
-    purpose: BootPurpose;
-    image: string;
-    address: string;
-    image_sha256: string;
-    disk_sha256: string;
-    disk_bytes: number | null;
-  }>(
+  const [row] = await session.run<BootTokenRow>(
     'find-boot-token',
-    `SELECT machine_id, boot_no, operation_id, purpose, image, address, image_sha256, disk_sha256, disk_bytes
-     FROM boot_tokens
-     WHERE token_hash = $1 AND expires_at > now()`,
+    `SELECT ${BOOT_TOKEN_COLUMNS} FROM boot_tokens t WHERE t.token_hash = $1 AND t.expires_at > now()`,
     [hashToken(token)],
   );
-  if (!row) return null;
+  return row ? bootTokenOf(row) : null;
+}
+
+interface BootTokenRow {
+  readonly machine_id: string;
+  readonly boot_no: number;
+  readonly operation_id: string | null;
+  readonly purpose: BootPurpose;
+  readonly image: string;
+  readonly address: string;
+  readonly image_sha256: string;
+  readonly disk_sha256: string;
+  readonly disk_bytes: number | null;
+}
+
+const BOOT_TOKEN_COLUMNS = `t.machine_id, t.boot_no, t.operation_id, t.purpose, t.image, t.address, t.image_sha256,
+  t.disk_sha256, t.disk_bytes`;
+
+function bootTokenOf(row: BootTokenRow): BootToken {
   return {
     machineId: row.machine_id,
     bootNo: row.boot_no,
@@ -104,6 +110,34 @@ export async function findBootToken(session: Session, token: string): Promise<Bo
     address: row.address,
     wanted: { imageSha256: row.image_sha256, diskSha256: row.disk_sha256, diskBytes: row.disk_bytes },
   };
+}
+
+/**
+ * Of these boots of installations those that are at work, or may start to be: not expired, of an operation that is still wanted, and
+ * the only one of its node. A token is for one boot: after its final report, or once another boot has started, it is void; and
+ * a boot that fetched its script while another one is at work opens nothing before it has started itself.
+ */
+export async function findLiveBoots(
+  session: Session,
+  tokenHashes: readonly Buffer[],
+): Promise<readonly LiveBoot[]> {
+  const rows = await session.run<BootTokenRow & { token_hash: Buffer }>(
+    'find-live-boots',
+    `SELECT t.token_hash, ${BOOT_TOKEN_COLUMNS}
+     FROM boot_tokens t JOIN nodes n ON n.machine_id = t.machine_id
+     WHERE t.token_hash = ANY ($1::bytea[]) AND t.expires_at > now() AND t.purpose = 'install'
+       AND t.boot_no >= n.first_boot_no
+       AND CASE WHEN t.boot_no = n.boot_no THEN NOT n.boot_ended
+           ELSE t.boot_no = n.boots_issued AND (n.boot_ended OR n.boot_no < n.first_boot_no) END
+       AND (t.operation_id IS NULL OR EXISTS (SELECT 1 FROM operations o
+         WHERE o.operation_id = t.operation_id AND o.status IN ('pending', 'running') AND NOT o.cancel_requested))`,
+    [tokenHashes],
+  );
+  return rows.map((row) => ({ ...bootTokenOf(row), tokenHash: row.token_hash }));
+}
+
+export interface LiveBoot extends BootToken {
+  readonly tokenHash: Buffer;
 }
 
 /** The boot of an installation that was seen last: it fetched its script, or reported. Null: there was none. */

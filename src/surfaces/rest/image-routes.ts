@@ -19,6 +19,7 @@ import {
 import type { OpenStreams } from '../access/open-streams.ts';
 import { IMAGE_ROUTES, PIECE_BYTES } from './api/netboot-api.ts';
 import { bootOf } from './boot-caller.ts';
+import type { BootDownloads } from './boot-downloads.ts';
 import { type BootRouteDependencies, fetchOf } from './boot-routes.ts';
 import { endWithCaller } from './end-with-caller.ts';
 import { textOf } from './query.ts';
@@ -31,6 +32,7 @@ export interface ImageRouteDependencies extends BootRouteDependencies {
   readonly files: ImageFiles;
   readonly reads: SecretReads;
   readonly streams: OpenStreams;
+  readonly downloads: BootDownloads;
 }
 
 export function imageRoutes(app: FastifyInstance, dependencies: ImageRouteDependencies): void {
@@ -95,7 +97,7 @@ async function sendContent(
   dependencies: ImageRouteDependencies,
   { request, reply, params: { name } }: RouteCall<(typeof IMAGE_ROUTES)['getContent']>,
 ) {
-  const { nodes, files, fetches, reads } = dependencies;
+  const { nodes, files, fetches, reads, downloads } = dependencies;
   const boot = await bootOf(nodes.database, request);
   const caller = boot?.image === name ? null : await callerWith(dependencies, request, 'viewer');
   const image = await knownImage(dependencies, name, caller?.scope ?? null);
@@ -110,6 +112,7 @@ async function sendContent(
   if (boot?.image !== name) return sendFile(request, reply, file);
   const { machineId, bootNo } = boot;
   await reads.byBoot(request, boot, read);
+  downloads.endWithBoot(boot, reply);
   const fetch = { ...fetchOf(request), machineId, bootNo, kind: 'image', served: name } as const;
   return sendFile(request, reply, file, (sent) => fetches.record({ ...fetch, ...sent }));
 }
