@@ -121,7 +121,7 @@ function scanBytes(scan: Scan, content: Content | undefined, range: Range): void
 }
 
 /** Values beyond 32 bits lose their upper part, which no length or tag needs. */
-function readVarint(bytes: Uint8Array, from: number, end: number): { value: number; next: number } {
+export function readVarint(bytes: Uint8Array, from: number, end: number): { value: number; next: number } {
   let value = 0;
   let at = from;
   for (let shift = 0; at < end; shift += 7) {

@@ -10,7 +10,14 @@ import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
 import { parseContentType as parseConnectType } from '@connectrpc/connect/protocol-connect';
 import { parseContentType as parseWebType } from '@connectrpc/connect/protocol-grpc-web';
 import { Fault } from '../../domain/error/fault.ts';
-import { checkBinary, checkJson, maxBytesOf, requestTooLarge } from '../limits/message-limits.ts';
+import {
+  checkBinary,
+  checkJson,
+  maxBytesOf,
+  requestTooLarge,
+  takesManyIds,
+} from '../limits/message-limits.ts';
+import { binaryInSlices, jsonMessageInSlices } from './decode-in-slices.ts';
 import { takesNumberTexts, withNumberTexts } from './number-texts.ts';
 
 export interface Framing {
@@ -49,6 +56,8 @@ export interface CheckedRequest {
   /** Null: not of a type that the method takes. */
   readonly framing: Framing | null;
   readonly message: Uint8Array;
+  /** Null: its message is yet to be decoded. */
+  readonly decoded: object | null;
 }
 
 export async function withCheckedBody(
@@ -58,7 +67,7 @@ export async function withCheckedBody(
   const framing = framingOf(method, request);
   if (framing === null || request.method !== 'POST') {
     const message = new Uint8Array();
-    return { request: withMessage(request, framing, message), framing: null, message };
+    return { request: withMessage(request, framing, message), framing: null, message, decoded: null };
   }
   const encoding = request.header.get(framing.encodingHeader) ?? 'identity';
   if (encoding !== 'identity' && !Object.hasOwn(INFLATE, encoding))
@@ -67,7 +76,10 @@ export async function withCheckedBody(
   const body = await readUpTo(request, limit + (framing.envelope ? ENVELOPE_BYTES : 0), limit);
   const read = await messageOf(body, framing, encoding as 'identity' | keyof typeof INFLATE, limit, method);
   const message = framing.binary ? checkedBinary(method, read) : checkedJson(method, read);
-  return { request: withMessage(request, framing, message), framing, message };
+  if (!takesManyIds(method.name))
+    return { request: withMessage(request, framing, message), framing, message, decoded: null };
+  const decoded = await (framing.binary ? binaryInSlices : jsonMessageInSlices)(method, message);
+  return { request: withEmptyBody(method, request), framing, message, decoded };
 }
 
 function checkedBinary(method: DescMethod, message: Uint8Array): Uint8Array {
@@ -78,7 +90,10 @@ function checkedBinary(method: DescMethod, message: Uint8Array): Uint8Array {
 function checkedJson(method: DescMethod, message: Uint8Array): Uint8Array {
   if (!isUtf8(message)) throw malformed(method, 'it is not UTF-8');
   checkJson(method, message);
-  return takesNumberTexts(method) ? withNumberTexts(method.input, message) : message;
+  // Long lists are decoded in slices, which does it too.
+  return takesNumberTexts(method) && !takesManyIds(method.name)
+    ? withNumberTexts(method.input, message)
+    : message;
 }
 
 /** The same request with a message that every method takes, for a refusal that does not depend on the message. */

@@ -16,14 +16,14 @@ const FAST_BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 /** Null: it is no such call, or its message is malformed, and the library answers it. A refusal is thrown. */
 export async function answerList(
   method: DescMethod,
-  { request, framing, message }: CheckedRequest,
+  { request, framing, message, decoded: given }: CheckedRequest,
   call: AdmittedCall,
   dependencies: CallDependencies,
 ): Promise<UniversalServerResponse | null> {
   // The library knows how to keep a deadline.
   if (framing === null || framing.envelope !== null || request.header.has('connect-timeout-ms')) return null;
   if (method.methodKind !== 'unary' || !hasList(method.output)) return null;
-  const decoded = decodedOrNull(method, framing.binary, message);
+  const decoded = given ?? decodedOrNull(method, framing.binary, message);
   if (decoded === null) return null;
   const answer = await callUnary({ ...call, signal: request.signal, request: () => decoded }, dependencies);
   const encode = framing.binary ? encodeInSlices : jsonInSlices;

@@ -41,6 +41,8 @@ type Admission = AdmittedCall | CallFailed;
 const CREDENTIALS = createContextKey<Credentials | null>(null);
 const ASK_FOR_BODY = createContextKey<() => void>(() => {});
 const ADMISSION = createContextKey<Admission | null>(null);
+/** The message of a call that was decoded before the library has its turn; null: the library decodes it. */
+const DECODED = createContextKey<object | null>(null);
 
 /** Connect's handlers see no connection; what they need of it is passed on here. */
 export function connectContext(request: FastifyRequest): ContextValues {
@@ -97,7 +99,7 @@ async function admitted(
     contextValues.get(ASK_FOR_BODY)();
     const checked = await withCheckedBody(method, request);
     const answered = await answerList(method, checked, call, dependencies);
-    contextValues.set(ADMISSION, call);
+    contextValues.set(ADMISSION, call).set(DECODED, checked.decoded);
     return answered ?? checked.request;
   } catch (error) {
     const refused = error instanceof CallFailed ? error : failedCall(call, dependencies, error);
@@ -110,7 +112,7 @@ function incoming(request: unknown, context: HandlerContext): IncomingCall {
   const admission = context.values.get(ADMISSION);
   if (admission === null) throw new Error('a Connect call reached its handler without admission');
   if (admission instanceof CallFailed) throw admission;
-  return { ...admission, signal: context.signal, request: () => request };
+  return { ...admission, signal: context.signal, request: () => context.values.get(DECODED) ?? request };
 }
 
 function unary(method: DescMethod, dependencies: CallDependencies) {

@@ -148,6 +148,12 @@ const PLACES = [
   [/()(?:unexpected|JSON at position|Unterminated|Unexpected|not valid JSON)/, () => 'it is not JSON'],
 ] as const;
 
+/** What is wrong with a message, for the words of the decoder. */
+export function malformedText(method: DescMethod, words: string): string {
+  const text = textFor(method, words);
+  return text.startsWith(NOT_VALID) ? text : `${NOT_VALID} ${method.input.typeName}`;
+}
+
 function textFor(method: DescMethod, words: string): string {
   if (/timed out|deadline|aborted|canceled|internal error/i.test(words)) return words;
   if (/exceeds? configured|readMaxBytes|larger than|too large/i.test(words)) return TOO_LARGE;

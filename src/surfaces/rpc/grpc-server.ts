@@ -10,11 +10,12 @@ import {
 import * as grpc from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { Fault } from '../../domain/error/fault.ts';
-import { decodeMessage, LARGEST_BODY_BYTES } from '../limits/message-limits.ts';
+import { decodeMessage, LARGEST_BODY_BYTES, takesManyIds } from '../limits/message-limits.ts';
 import { guardSessions, type SessionLimits } from '../limits/session-guard.ts';
 import type { Readiness } from '../readiness.ts';
 import { grpcCredentials } from '../tls/grpc-credentials.ts';
 import type { TlsSource } from '../tls/tls-source.ts';
+import { binaryInSlices } from './decode-in-slices.ts';
 import { encodeInSlices } from './encode-in-slices.ts';
 import { GrpcAdmission, statusFor } from './grpc-admission.ts';
 import { addReflection } from './reflection.ts';
@@ -184,7 +185,8 @@ function incoming(method: DescMethod, admission: GrpcAdmission, call: ReceivedCa
   return {
     ...admission.of(call.metadata),
     signal: gone.signal,
-    request: () => decodeMessage(method, call.request),
+    request: () =>
+      takesManyIds(method.name) ? binaryInSlices(method, call.request) : decodeMessage(method, call.request),
   };
 }
 

@@ -19,10 +19,11 @@ export function withNumberTexts(desc: DescMessage, bytes: Uint8Array): Uint8Arra
     if (error instanceof SyntaxError) return bytes;
     throw error;
   }
-  return Buffer.from(JSON.stringify(inMessage(desc, written)));
+  return Buffer.from(JSON.stringify(numbersAsTexts(desc, written)));
 }
 
-function inMessage(desc: DescMessage, written: unknown): unknown {
+/** Of a parsed text. */
+export function numbersAsTexts(desc: DescMessage, written: unknown): unknown {
   if (typeof written !== 'object' || written === null || Array.isArray(written)) return written;
   return Object.fromEntries(
     Object.entries(written).map(([key, value]) => {
@@ -37,7 +38,7 @@ function inMessage(desc: DescMessage, written: unknown): unknown {
 function converterOf(field: DescMessage['fields'][number]): ((value: unknown) => unknown) | null {
   if (field.message && !field.message.typeName.startsWith('google.')) {
     const { message } = field;
-    return (value) => inMessage(message, value);
+    return (value) => numbersAsTexts(message, value);
   }
   if (field.scalar !== ScalarType.STRING) return null;
   return (value) => (typeof value === 'number' ? String(value) : value);

@@ -109,8 +109,8 @@ export interface AdmittedCall extends ArrivingCall {
 /** A call with its message. */
 export interface IncomingCall extends AdmittedCall {
   readonly signal: AbortSignal;
-  /** Decodes the request; throws a Fault when it is malformed. */
-  readonly request: () => unknown;
+  /** Decodes the request, at once or in turns; throws a Fault when it is malformed. */
+  readonly request: () => unknown | Promise<unknown>;
 }
 
 export class CallFailed extends Error {
@@ -198,7 +198,7 @@ async function handleCall<T>(
   const { caller, signal, requestId } = call;
   try {
     await checkAgain(call, dependencies);
-    const request = call.request();
+    const request = await call.request();
     const pause = takesManyIds(nameOf(call)) ? nextTurn : null;
     await pause?.();
     checkStorable(request);
