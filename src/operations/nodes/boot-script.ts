@@ -47,10 +47,9 @@ export interface InstallerBoot {
   readonly traceId: string;
 }
 
-export function installerScript(boot: InstallerBoot, { kernel, initrd }: BootFiles): string {
-  const { baseUrl, mac, machineId, profile, image, traceId } = boot;
-  const file = ({ path }: BootFile) =>
-    path.includes('://') ? path : `${baseUrl}/boot/${path}?boot=${traceId}`;
+/** The command line of the kernel. */
+export function installerWords(boot: InstallerBoot): string {
+  const { baseUrl, mac, machineId, profile, image } = boot;
   const cmdline = fillCmdline(profile.cmdline, {
     server_url: baseUrl,
     machine_id: machineId,
@@ -65,7 +64,13 @@ export function installerScript(boot: InstallerBoot, { kernel, initrd }: BootFil
     post_install: profile.postInstall,
     overwrite: boot.overwrite,
   });
-  const words = [cmdline, ...(boot.purpose === 'install' ? furtherWords(profile) : [])].join(' ');
+  return [cmdline, ...(boot.purpose === 'install' ? furtherWords(profile) : [])].join(' ');
+}
+
+export function installerScript(boot: InstallerBoot, { kernel, initrd }: BootFiles): string {
+  const { baseUrl, mac, machineId, profile, traceId } = boot;
+  const file = ({ path }: BootFile) =>
+    path.includes('://') ? path : `${baseUrl}/boot/${path}?boot=${traceId}`;
   const trust = trustLines(boot, [kernel, initrd]);
   return script([
     ...[kernel, initrd].flatMap(({ path, sha256 }) =>
@@ -77,7 +82,7 @@ export function installerScript(boot: InstallerBoot, { kernel, initrd }: BootFil
     ':load',
     'imgfree',
     // UEFI finds the initial ramdisk only by this name.
-    `kernel ${trust.name}${file(kernel)} initrd=initrd ${words} || goto failed`,
+    `kernel ${trust.name}${file(kernel)} initrd=initrd ${installerWords(boot)} || goto failed`,
     `initrd --name initrd ${file(initrd)} || goto failed`,
     ...trust.verify,
     'boot || goto failed',

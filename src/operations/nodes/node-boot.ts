@@ -32,6 +32,7 @@ import {
   diskScript,
   type InstallerBoot,
   installerScript,
+  installerWords,
   type Verification,
   whichHardwareScript,
 } from './boot-script.ts';
@@ -73,6 +74,8 @@ export interface BootRequest extends BootClaim {
 
 export interface BootAnswer {
   readonly script: string;
+  /** The command line of the kernel, for who boots without a script; null: no installer. */
+  readonly words: string | null;
   readonly served: 'installer' | 'eraser' | 'disk' | 'question' | 'refused';
   /** Why no installer is served; empty: the state needs none. */
   readonly reason: string;
@@ -94,7 +97,14 @@ export async function bootScript(dependencies: BootDependencies, request: BootRe
   const found = await nodeThatBoots(dependencies, { mac, address, facts });
   if ('refused' in found) {
     const reason = 'this machine is not taken in now';
-    return { script: diskScript(reason), served: 'refused', reason, machineId: '', bootNo: null };
+    return {
+      script: diskScript(reason),
+      words: null,
+      served: 'refused',
+      reason,
+      machineId: '',
+      bootNo: null,
+    };
   }
   const { id } = found;
   let answer: BootAnswer | null = null;
@@ -109,13 +119,13 @@ export async function bootScript(dependencies: BootDependencies, request: BootRe
     const seen = { ...locked, node };
     if ('ask' in plan || (migrationOf(node) !== null && !request.isAnswer)) {
       const script = whichHardwareScript(request.baseUrl, mac);
-      answer = { script, served: 'question', reason: '', machineId: id, bootNo: null };
+      answer = { script, words: null, served: 'question', reason: '', machineId: id, bootNo: null };
       return { ...seen, events: [], wakes: migrationOf(node) };
     }
     if (!isAdmitted) {
       const { reason } = plan;
       const script = diskScript(`machine ${id} is ${node.state}${reason === '' ? '' : `: ${reason}`}`);
-      answer = { script, served: 'disk', reason, machineId: id, bootNo: null };
+      answer = { script, words: null, served: 'disk', reason, machineId: id, bootNo: null };
       return { ...(await noted(dependencies, session, seen, plan, address)), wakes: migrationOf(node) };
     }
     const issued = await issueBoot(dependencies, session, node, plan, request);
@@ -140,7 +150,7 @@ async function withInstaller(
     return { path, sha256: await digests.of(file), isSigned };
   };
   const files = { kernel: await fileOf(kernel), initrd: await fileOf(initrd) };
-  return { ...answer, script: installerScript(installer, files) };
+  return { ...answer, script: installerScript(installer, files), words: installerWords(installer) };
 }
 
 interface IssuedBoot {
@@ -186,7 +196,7 @@ async function issueBoot(
   const served = plan.purpose === 'erase' ? 'eraser' : 'installer';
   return {
     change: { node: { ...node, bootsIssued: bootNo }, events: [issuedEvent(node, plan, request, bootNo)] },
-    answer: { script: '', served, reason: '', machineId, bootNo },
+    answer: { script: '', words: null, served, reason: '', machineId, bootNo },
     installer,
   };
 }

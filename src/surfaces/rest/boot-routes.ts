@@ -8,7 +8,8 @@ import { knownArch } from '../../domain/install/architecture.ts';
 import { macProblem, normalMac } from '../../domain/install/node.ts';
 import { lenientLine } from '../../operations/lenient.ts';
 import { diskScript, whoAreYouScript } from '../../operations/nodes/boot-script.ts';
-import { type BootDependencies, bootScript } from '../../operations/nodes/node-boot.ts';
+import { type BootAnswer, type BootDependencies, bootScript } from '../../operations/nodes/node-boot.ts';
+import { unifiedFiles } from '../../operations/nodes/unified-boot.ts';
 import type { BootFetchLog, FetchKind, NewBootFetch } from '../../store/nodes/boot-fetches.ts';
 import { consumeBootUrl, machineOfBootUrl } from '../../store/nodes/boot-urls.ts';
 import { findNode } from '../../store/nodes/nodes.ts';
@@ -17,6 +18,7 @@ import { clientAddress } from './client-address.ts';
 import { refuseBrowsers } from './machines-only.ts';
 import type { RestDependencies } from './rest-errors.ts';
 import { isSent, sendFile } from './send-file.ts';
+import { sendUnified, sendUnifiedSize } from './send-unified.ts';
 import { serveRoutes } from './serve-routes.ts';
 
 export interface BootRouteDependencies extends RestDependencies {
@@ -52,6 +54,7 @@ export function bootRoutes(app: FastifyInstance, dependencies: BootRouteDependen
       const path = call.params['*'];
       return sendBootFile(dependencies, call, { root: bootDir, path }, kindOf(path));
     },
+    onceInstaller: (call) => answerOnceInstaller(dependencies, call, call.params.secret),
     onceScript: (call) => answerOnce(dependencies, call, call.params.secret),
     onceLoader: (call) => answerOnceLoader(dependencies, call, call.params.secret, loader('boot.efi')),
     onceLoaderArm64: (call) =>
@@ -78,7 +81,11 @@ async function answerScript(dependencies: BootRouteDependencies, call: BootCall)
     throw invalidField('mac', macProblem(given) ?? 'is not valid');
   }
   const failed = textIn(request, 'failed');
-  const { script, ...answer } = await bootScript(dependencies.nodes, {
+  const {
+    script,
+    words: _words,
+    ...answer
+  } = await bootScript(dependencies.nodes, {
     requestId: request.id,
     mac,
     baseUrl,
@@ -102,25 +109,73 @@ async function answerOnce(
 ): Promise<FastifyReply> {
   const { request } = call;
   refuseBrowsers(request);
+  // Whoever asks whether it is there has not got it.
+  if (request.method === 'HEAD') {
+    const isThere = (await machineOfBootUrl(dependencies.nodes.database, secret)) !== null;
+    return isThere ? call.reply.type('text/plain; charset=utf-8').send() : refuseOnce(dependencies, call);
+  }
+  const booted = await bootOnce(dependencies, call, secret, PLATFORMS[textIn(request, 'platform')] ?? null);
+  if (booted === null) return refuseOnce(dependencies, call);
+  const { script, words: _words, ...answer } = booted;
+  return sendScript(dependencies, call, script, answer);
+}
+
+/** Null: unknown, used or expired. */
+async function bootOnce(
+  dependencies: BootRouteDependencies,
+  { request }: BootCall,
+  secret: string,
+  bootMode: 'bios' | 'uefi' | null,
+): Promise<(BootAnswer & { readonly macAddress: string }) | null> {
   const { nodes } = dependencies;
   const id = await consumeBootUrl(nodes.database, secret);
   const node = id === null ? null : await findNode(nodes.database, id);
-  if (node === null) return refuseOnce(dependencies, call);
+  if (node === null) return null;
   const mac = node.macAddress;
-  const { script, ...answer } = await bootScript(nodes, {
+  const answer = await bootScript(nodes, {
     requestId: request.id,
     mac,
     baseUrl: baseUrlOf(dependencies, request),
     address: clientAddress(request),
     by: 'url',
     arch: knownArch(textIn(request, 'arch')),
-    bootMode: PLATFORMS[textIn(request, 'platform')] ?? null,
+    bootMode,
     serialNumber: '',
     systemUuid: '',
     isAnswer: true,
     failed: null,
   });
-  return sendScript(dependencies, call, script, { ...answer, macAddress: mac });
+  return { ...answer, macAddress: mac };
+}
+
+/** The installer of a one-time URL, which is over with it. A request for its size alone uses nothing up. */
+async function answerOnceInstaller(
+  dependencies: BootRouteDependencies,
+  call: BootCall,
+  secret: string,
+): Promise<FastifyReply> {
+  const { request, reply } = call;
+  refuseBrowsers(request);
+  const { nodes, fetches } = dependencies;
+  const id = await machineOfBootUrl(nodes.database, secret);
+  const node = id === null ? null : await findNode(nodes.database, id);
+  const files = node && (await unifiedFiles(nodes, node));
+  if (!files) return refuseOnce(dependencies, call);
+  if (request.method === 'HEAD') return sendUnifiedSize(reply, files);
+  const booted = await bootOnce(dependencies, call, secret, 'uefi');
+  if (booted === null) return refuseOnce(dependencies, call);
+  const { script: _script, words, ...answer } = booted;
+  const fetch = { ...fetchOf(request), ...answer, kind: 'loader' } as const;
+  if (words === null) {
+    fetches.record(fetch);
+    return reply.code(404).send({ detail: answer.reason });
+  }
+  const { totalBytes, sent } = await sendUnified(reply, files, words);
+  reply.raw.once('close', () => {
+    const complete = isSent(reply.raw);
+    fetches.record({ ...fetch, totalBytes, bytes: complete ? totalBytes : 0, complete });
+  });
+  return sent;
 }
 
 async function answerOnceLoader(
@@ -224,7 +279,15 @@ export function baseUrlOf({ baseUrl }: BootRouteDependencies, request: FastifyRe
   // In HTTP/2 the authority replaces the header.
   const host = request.headers.host ?? request.headers[':authority'];
   const scheme = (request.socket as Partial<TLSSocket>).encrypted ? 'https' : 'http';
-  if (typeof host === 'string' && HOST.test(host)) return `${scheme}://${host}`;
   const { localAddress = '127.0.0.1', localPort = 80 } = request.socket;
+  if (typeof host === 'string' && HOST.test(host))
+    return `${scheme}://${host}${isWithoutPort(request, host) ? `:${localPort}` : ''}`;
   return `${scheme}://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;
+}
+
+/** Firmware (EDK II) names the host without its port, whichever it is. */
+function isWithoutPort({ headers }: FastifyRequest, host: string): boolean {
+  return (
+    headers['user-agent']?.startsWith('UefiHttpBoot/') === true && !/:\d+$/.test(host.replace(/^\[.*\]/, ''))
+  );
 }

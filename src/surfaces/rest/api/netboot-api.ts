@@ -129,6 +129,18 @@ export const BOOT_ROUTES = {
     answers: { 200: SCRIPT, 404: FILE[404] },
     refusals: ['BROWSER_REQUEST'],
   },
+  onceInstaller: {
+    method: 'GET',
+    path: '/boot/once/:secret/installer.efi',
+    caller: 'anyone',
+    summary: 'Get the installer of a one-time URL as one program for UEFI, once',
+    params: ONCE,
+    answers: {
+      200: { mediaType: 'application/efi', description: 'Kernel, initramfs and command line.' },
+      404: FILE[404],
+    },
+    refusals: ['BROWSER_REQUEST'],
+  },
   onceLoader: {
     method: 'GET',
     path: '/boot/once/:secret/boot.efi',
