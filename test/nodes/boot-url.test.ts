@@ -142,6 +142,8 @@ it('is issued on the command line', async () => {
   const { stdout } = await launch(server.grpcAddress, `node boot-url ${id}`, {
     env: { INGOT_TOKEN: server.adminToken, INGOT_HTTP_URL: server.httpUrl },
   }).ended;
-  expect(stdout).toMatch(/^HTTP boot: {2}http:\S+\/boot\/once\/\S+\/(?:boot|installer)\.efi\nscript: .*\nexpires at: 20/);
+  expect(stdout).toMatch(
+    /^HTTP boot: {2}http:\S+\/boot\/once\/\S+\/(?:boot|installer)\.efi\nscript: .*\nexpires at: 20/,
+  );
   await setState(server, id, 'retired');
 });
