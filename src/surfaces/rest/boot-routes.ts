@@ -109,7 +109,7 @@ async function answerOnce(
 ): Promise<FastifyReply> {
   const { request } = call;
   refuseBrowsers(request);
-  // Whoever asks whether it is there has not got it.
+  // A request for the headers alone uses nothing up.
   if (request.method === 'HEAD') {
     const isThere = (await machineOfBootUrl(dependencies.nodes.database, secret)) !== null;
     return isThere ? call.reply.type('text/plain; charset=utf-8').send() : refuseOnce(dependencies, call);
