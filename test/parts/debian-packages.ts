@@ -59,6 +59,13 @@ export const REQUIREMENTS = {
     tests: ['test/netboot/'],
     when: 'always',
   },
+  uefi: {
+    packages: ['ovmf', 'systemd-boot-efi'],
+    files: ['/usr/share/OVMF/OVMF_CODE.fd', '/usr/lib/systemd/boot/efi/linuxx64.efi.stub'],
+    purpose: 'a UEFI firmware that boots by HTTP',
+    tests: ['test/netboot/http-boot'],
+    when: 'named',
+  },
   bootImages: {
     packages: ['syslinux', 'mtools', SHELL],
     files: ['syslinux', 'mformat', '/bin/busybox'],

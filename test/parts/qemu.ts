@@ -23,6 +23,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IPXE_QUERY } from '../../src/domain/install/ipxe-query.ts';
+import { FIRMWARE } from './uefi-variables.ts';
 
 /** Where the machine finds the server, whatever port that has on this host. */
 export const GUEST_SERVER = 'http://10.0.2.100:8080';
@@ -42,6 +43,8 @@ export interface QemuOptions {
   readonly idleCard?: 'first';
   /** A second disk, behind NVMe. */
   readonly nvmeMiB?: number;
+  /** A BIOS without it. Its boot options are in `variables`, a file that the test writes; `powerOn` does not choose then. */
+  readonly firmware?: 'uefi';
   /** Beside the first disk, in this order. */
   readonly furtherDisks?: readonly FurtherDisk[];
 }
@@ -60,6 +63,8 @@ export interface QemuMachine {
   readonly disk: string;
   /** The disk behind NVMe, a raw file; there only where it was asked for. */
   readonly nvme: string;
+  /** The file of the variables of a UEFI firmware. */
+  readonly variables: string;
   /** What a BMC runs while it has power: see `BmcOptions.machine`. */
   readonly script: string;
   /**
@@ -116,6 +121,7 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
     mac,
     disk: file('disk'),
     nvme: file('nvme'),
+    variables: file('variables'),
     script: `exec ${file('run')} "$1"`,
     powerOn: (from) => {
       if (pid() !== null || (child !== null && child.exitCode === null && child.signalCode === null))
@@ -140,7 +146,7 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
 function runScript(
   dir: string,
   mac: string,
-  { serverPort, memoryMiB = 512, idleCard, nvmeMiB, furtherDisks = [] }: QemuOptions,
+  { serverPort, memoryMiB = 512, idleCard, nvmeMiB, furtherDisks = [], firmware }: QemuOptions,
 ): string {
   const idle = idleCard === undefined ? '' : '-device virtio-net-pci,romfile= ';
   const nvme =
@@ -151,17 +157,21 @@ function runScript(
   // One small process for each connection that the machine opens.
   const forward = `guestfwd=tcp:${new URL(GUEST_SERVER).host}-cmd:busybox nc 127.0.0.1 ${serverPort}`;
   const net = `user,id=net0,restrict=on,tftp=${dir}/tftp,bootfile=boot.ipxe,${forward}`;
+  const uefi =
+    firmware === undefined
+      ? ''
+      : `-drive if=pflash,format=raw,unit=0,readonly=on,file=${FIRMWARE} -drive 'if=pflash,format=raw,unit=1,file=${dir}/variables' `;
   // A machine that finds nothing to boot tries again, as servers do: with an empty disk, every 10 s or so.
   // IPv6 stays on: without router advertisements iPXE would wait 13 s for one.
   return `#!/bin/sh
 case $1 in
   pxe) net=bootindex=1 disk=bootindex=2 ;;
-  *) net=romfile= disk=bootindex=1 ;;
+  *) net=romfile= disk=${firmware === undefined ? 'bootindex=1' : 'bootindex=-1'} ;;
 esac
 exec qemu-system-x86_64 -accel tcg -m ${memoryMiB} -display none -monitor none -pidfile '${dir}/pid' \\
   -boot reboot-timeout=2000 \\
   -chardev file,id=serial0,path='${dir}/serial',append=on -serial chardev:serial0 \\
-  ${idle}-netdev '${net}' -device "virtio-net-pci,netdev=net0,mac=${mac},$net" \\
+  ${uefi}${idle}-netdev '${net}' -device "virtio-net-pci,netdev=net0,mac=${mac},$net" \\
   -drive 'file=${dir}/disk,if=none,id=disk0,format=raw,cache=unsafe' -device "virtio-blk-pci,drive=disk0,serial=${DISK_SERIAL},$disk" \\
   ${nvme}${further} </dev/null >>'${dir}/log' 2>&1
 `;
