@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { ApprovalExpiry } from '../../reconcilers/approval-expiry.ts';
+import { CountFolding } from '../../reconcilers/count-folding.ts';
 import { InstallWatch } from '../../reconcilers/install-watch.ts';
 import { MaintenanceExpiry } from '../../reconcilers/maintenance-expiry.ts';
 import { MetricSampler } from '../../reconcilers/metric-sampler.ts';
@@ -59,6 +60,20 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
       database: store.database,
       idleSeconds: configuration.sessions.idleSeconds,
       watch: loops.withoutReadiness,
+    }),
+  );
+  running.start(
+    new CountFolding({
+      database: store.database,
+      watch: loops.withoutReadiness,
+      onChecked: ({ machines, differences, wereComplete }) => {
+        if (!wereComplete) log.info({ machines }, 'the fleet is counted');
+        else if (differences.length > 0)
+          log.error(
+            { machines, differences: differences.slice(0, 10), number: differences.length },
+            'counts of the fleet differed from its machines, and were fixed',
+          );
+      },
     }),
   );
   running.start(

@@ -1,4 +1,7 @@
-/** Counts machines, in total and by several keys at once, with one scan of those that match. */
+/** Counts machines, in total and by several keys at once. */
+import { areCellsEnough, CELLS, isCellKey } from '../counts/cells.ts';
+import { areCountsComplete } from '../counts/count-state.ts';
+import { largestRacks } from '../counts/rack-counts.ts';
 import type { Session } from '../database/database.ts';
 import { type MachineSelection, machineCondition } from './machine-condition.ts';
 import type { MachineKey } from './machine-keys.ts';
@@ -7,6 +10,10 @@ const MAX_VALUES = 100;
 
 export interface CountRequest extends MachineSelection {
   readonly keys: readonly MachineKey[];
+  /** Values of each key, at most. */
+  readonly most?: number;
+  /** The name of the prepared statement, for a caller whose keys are always the same. */
+  readonly preparedName?: string;
 }
 
 export interface FacetCount {
@@ -20,9 +27,43 @@ export interface MachineCounts {
   readonly facets: readonly FacetCount[];
 }
 
-export async function countMachines(
+/**
+ * Counts that cells determine are read from them, and cost the same for any fleet. Others are counted machine by machine, and
+ * cost as much as there are machines that match. The session is one snapshot, or there is one statement.
+ */
+export async function countMachines(session: Session, request: CountRequest): Promise<MachineCounts> {
+  const { keys, most = MAX_VALUES, ...selection } = request;
+  const fits = areCellsEnough(selection.filter) && areCellsEnough(selection.scope?.filter ?? null);
+  if (!fits || !(await areCountsComplete(session))) return countIn(session, MACHINES, request);
+  const isWhole = selection.filter === null && selection.scope === null;
+  const inCells = keys.filter(({ name }) => isCellKey(name));
+  const racks = keys.filter(({ name }) => isWhole && name === 'effective_rack');
+  const others = keys.filter((key) => !inCells.includes(key) && !racks.includes(key));
+  const { total, facets } = await countIn(session, IN_CELLS, { ...request, keys: inCells });
+  const counted = [...facets];
+  for (const { name } of racks) counted.push({ field: name, values: await largestRacks(session, most) });
+  if (others.length > 0)
+    counted.push(...(await countIn(session, MACHINES, { ...request, keys: others })).facets);
+  return {
+    total,
+    facets: keys.flatMap(({ name }) => counted.find(({ field }) => field === name) ?? []),
+  };
+}
+
+/** What is counted, and how many machines a row is. */
+interface Counted {
+  readonly from: string;
+  readonly number: string;
+  readonly statements: 'cells' | 'machines';
+}
+
+const MACHINES: Counted = { from: 'machines', number: '1 AS machines', statements: 'machines' };
+const IN_CELLS: Counted = { from: `${CELLS} AS cells`, number: 'machines', statements: 'cells' };
+
+async function countIn(
   session: Session,
-  { keys, ...selection }: CountRequest,
+  { from, number, statements }: Counted,
+  { keys, most = MAX_VALUES, preparedName, ...selection }: CountRequest,
 ): Promise<MachineCounts> {
   const parameters: string[] = [];
   const columns = keys.map((key, index) => {
@@ -33,15 +74,17 @@ export async function countMachines(
   const { text, values } = machineCondition(selection, parameters.length + 1);
   const names = keys.map((_key, index) => `k${index}`);
   const whichSet = names.map((name, index) => `WHEN grouping(${name}) = 0 THEN ${index}`).join(' ');
+  const isPrepared = preparedName !== undefined && selection.scope === null;
   const rows = await session.run<{ facet: number; value: string | null; machines: number }>(
-    '',
+    isPrepared ? `${preparedName}:${statements}` : '',
     `SELECT facet, value, machines FROM (
        SELECT *, row_number() OVER (PARTITION BY facet ORDER BY machines DESC, value COLLATE "C") AS place FROM (
          SELECT ${names.length > 0 ? `CASE ${whichSet} ELSE -1 END` : '-1'} AS facet,
-           ${names.length > 0 ? `coalesce(${names.join(', ')})` : 'NULL::text'} AS value, count(*) AS machines
-         FROM (SELECT ${['machine_id', ...columns].join(', ')} FROM machines WHERE ${text}) AS m
-         GROUP BY GROUPING SETS (${['()', ...names.map((name) => `(${name})`)].join(', ')})) AS counted) AS placed
-     WHERE place <= ${MAX_VALUES} ORDER BY facet, place`,
+           ${names.length > 0 ? `coalesce(${names.join(', ')})` : 'NULL::text'} AS value, sum(machines)::bigint AS machines
+         FROM (SELECT ${[number, ...columns].join(', ')} FROM ${from} WHERE ${text}) AS m
+         GROUP BY GROUPING SETS (${['()', ...names.map((name) => `(${name})`)].join(', ')})) AS counted
+       WHERE machines <> 0) AS placed
+     WHERE place <= ${most} ORDER BY facet, place`,
     [...parameters, ...values],
   );
   return {

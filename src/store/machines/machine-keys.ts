@@ -40,6 +40,16 @@ export interface MachineKey {
 
 export type GroupName = keyof typeof GROUPS;
 
+/** What the overview counts besides: the types of operations under way, and what needs attention, as one text with its reason. */
+const OVERVIEW_KEYS = {
+  operation: 'active_operation_type',
+  attention: `(${columns.attention} || ' ' || coalesce(${columns.attention_reason}, ''))`,
+} as const satisfies Record<string, string>;
+
+export function overviewKey(name: keyof typeof OVERVIEW_KEYS): MachineKey {
+  return { name, column: () => OVERVIEW_KEYS[name], values: [] };
+}
+
 export function groupKey(name: string, field: string): MachineKey {
   return labelKey(name, field) ?? knownKey(name, COUNTED) ?? refuse(name, field, Object.keys(COUNTED));
 }

@@ -8,14 +8,15 @@ import {
   STATE_TIME_LIMITS,
   type StateTimeLimit,
 } from '../../domain/machine/state-time-limit.ts';
-import { ACTIVE_STATUSES } from '../../domain/operation/operation-status.ts';
+import { areCountsComplete } from '../counts/count-state.ts';
+import { countEnds } from '../counts/operation-ends.ts';
 import { Coalescer } from '../database/coalescer.ts';
 import type { Database, Session } from '../database/database.ts';
 import { MACHINE_FILTER_COLUMNS } from '../filter/machine-columns.ts';
 import { inScope, preparedAs, scopeCondition } from '../filter/scope-condition.ts';
 import { countOpenRollouts } from '../rollouts/rollouts-at-a-glance.ts';
-import { countMachines, type MachineCounts } from './count-machines.ts';
-import { type GroupName, groupKey } from './machine-keys.ts';
+import { countMachines, type FacetCount, type MachineCounts } from './count-machines.ts';
+import { type GroupName, groupKey, overviewKey } from './machine-keys.ts';
 import { readUnhealthyUpstreams, type UnhealthyUpstream } from './upstream-reads.ts';
 
 const columns = MACHINE_FILTER_COLUMNS;
@@ -84,21 +85,31 @@ export class OverviewReader {
   }
 }
 
+/** More reasons than conditions will ever have. */
+const MOST_GROUPS = 1_000;
+const KEYS = [
+  ...LAYERS.map((layer) => groupKey(layer, 'facets')),
+  overviewKey('operation'),
+  overviewKey('attention'),
+];
+
 function readOverview(database: Database, scope: Scope | null): Promise<Overview> {
   return database.snapshot(async (session) => {
     const at = await databaseTime(session);
+    const { total, facets } = await countMachines(session, {
+      ...{ filter: null, scope, keys: KEYS, most: MOST_GROUPS, preparedName: 'count-overview' },
+    });
+    const countedBy = (name: string) => facets.find(({ field }) => field === name)?.values ?? [];
     return {
       at,
-      counts: await countMachines(session, {
-        filter: null,
-        scope,
-        keys: LAYERS.map((layer) => groupKey(layer, 'facets')),
-      }),
-      attention: await readAttention(session, scope),
+      counts: { total, facets: facets.slice(0, LAYERS.length) },
+      attention: await readAttention(session, scope, countedBy('attention')),
       overdue: await readOverdue(session, at, scope),
-      maintenanceOverdue: await countMaintenanceOverdue(session, scope),
-      underWay: await countOperations(session, 'count-under-way', UNDER_WAY, scope),
-      ended: await countOperations(session, 'count-ended', ENDED, scope),
+      maintenanceOverdue: await countMaintenanceOverdue(session, at, scope),
+      underWay: Object.fromEntries(
+        countedBy('operation').flatMap(({ value, machines }) => (value === '' ? [] : [[value, machines]])),
+      ),
+      ended: await countEnded(session, scope),
       unhealthyUpstreams: await readUnhealthyUpstreams(session, scope),
       rollouts: await countOpenRollouts(session, scope),
     };
@@ -111,40 +122,48 @@ async function databaseTime(session: Session): Promise<Date> {
   return row.at;
 }
 
-/** By effective state, because it has an index, and only these conditions lead to these two states. */
-const attention = (within: string) => `
-  SELECT DISTINCT ON (condition, reason) condition, reason, message, machine_id, since,
-    count(*) OVER (PARTITION BY condition, reason) AS machines
-  FROM (
-    SELECT machine_id, ${columns.attention} AS condition, ${columns.attention_reason} AS reason,
-      conditions -> ${columns.attention} ->> 'message' AS message,
+/** The newest machine of each group. Its index has these expressions, and only these conditions lead to these two states. */
+const examples = (within: string) => `
+  SELECT g.condition, g.reason, n.message, n.machine_id, n.since
+  FROM unnest($1::text[], $2::text[]) AS g(condition, reason) CROSS JOIN LATERAL (
+    SELECT machine_id, conditions -> ${columns.attention} ->> 'message' AS message,
       (conditions -> ${columns.attention} ->> 'lastTransition')::timestamptz AS since
     FROM machines
-    WHERE ${columns.effective_state} IN ('ATTENTION', 'BLOCKED')
-      AND service IS DISTINCT FROM 'deleted' AND ${within}) AS m
-  ORDER BY condition, reason, since DESC, machine_id`;
+    WHERE ${columns.attention} = g.condition AND coalesce(${columns.attention_reason}, '') = g.reason
+      AND ${columns.effective_state} IN ('ATTENTION', 'BLOCKED') AND service IS DISTINCT FROM 'deleted' AND ${within}
+    ORDER BY (conditions -> ${columns.attention} ->> 'lastTransition') COLLATE "C" DESC, machine_id LIMIT 1) AS n`;
 
-interface AttentionRow {
+interface ExampleRow extends Record<string, unknown> {
   condition: AttentionType;
   reason: string;
   message: string;
   machine_id: string;
   since: Date;
-  machines: number;
 }
 
-async function readAttention(session: Session, scope: Scope | null): Promise<AttentionGroup[]> {
-  const { text, values } = scopeCondition(scope, 1);
-  const rows = await session.run<AttentionRow & Record<string, unknown>>(
-    preparedAs('count-attention', scope),
-    attention(text),
-    [...values],
-  );
+async function readAttention(
+  session: Session,
+  scope: Scope | null,
+  counted: FacetCount['values'],
+): Promise<AttentionGroup[]> {
+  const groups = counted.flatMap(({ value, machines }) => {
+    const [condition = '', ...reason] = value.split(' ');
+    return condition === '' ? [] : [{ condition, reason: reason.join(' '), machines }];
+  });
+  if (groups.length === 0) return [];
+  const { text, values } = scopeCondition(scope, 3);
+  const rows = await session.run<ExampleRow>(preparedAs('attention-examples', scope), examples(text), [
+    groups.map(({ condition }) => condition),
+    groups.map(({ reason }) => reason),
+    ...values,
+  ]);
   return rows
     .map((row) => ({
       condition: row.condition,
       reason: row.reason,
-      machines: row.machines,
+      machines:
+        groups.find(({ condition, reason }) => condition === row.condition && reason === row.reason)
+          ?.machines ?? 0,
       exampleMachineId: row.machine_id,
       exampleMessage: row.message,
       newest: row.since,
@@ -152,22 +171,16 @@ async function readAttention(session: Session, scope: Scope | null): Promise<Att
     .sort((left, right) => right.machines - left.machines);
 }
 
-/** One part for each layer, because each has an index of its states, and most machines are in states without a limit. */
+/** One part for each limit, because each has a range of an index of states and times. */
 const overdue = (within: string) =>
-  (Object.keys(LIMITED_LAYERS) as LimitedLayer[])
-    .map((layer) => overduePart(layer, within))
-    .join(' UNION ALL ');
-
-function overduePart(layer: LimitedLayer, within: string): string {
-  const state = columns[layer];
-  const terms = STATE_TIME_LIMITS.flatMap((limit, index) =>
-    limit.layer === layer
-      ? [`(${state} = '${limit.state}' AND ${LIMITED_LAYERS[layer].since} < $${index + 1}::timestamptz)`]
-      : [],
-  );
-  return `SELECT '${layer}' AS layer, ${state} AS state, count(*) AS machines FROM machines
-    WHERE service IS DISTINCT FROM 'deleted' AND (${terms.join(' OR ')}) AND ${within} GROUP BY 2`;
-}
+  STATE_TIME_LIMITS.map(
+    (
+      { layer, state },
+      index,
+    ) => `SELECT '${layer}' AS layer, '${state}' AS state, count(*) AS machines FROM machines
+      WHERE ${columns[layer]} = '${state}' AND ${LIMITED_LAYERS[layer].since} < $${index + 1}::timestamptz
+        AND service IS DISTINCT FROM 'deleted' AND ${within}`,
+  ).join(' UNION ALL ');
 
 async function readOverdue(session: Session, at: Date, scope: Scope | null): Promise<OverdueGroup[]> {
   const { text, values } = scopeCondition(scope, STATE_TIME_LIMITS.length + 1);
@@ -178,42 +191,34 @@ async function readOverdue(session: Session, at: Date, scope: Scope | null): Pro
   );
   return STATE_TIME_LIMITS.flatMap((limit) => {
     const row = rows.find(({ layer, state }) => layer === limit.layer && state === limit.state);
-    return row ? [{ limit, machines: row.machines }] : [];
+    return row && row.machines > 0 ? [{ limit, machines: row.machines }] : [];
   });
 }
 
-async function countMaintenanceOverdue(session: Session, scope: Scope | null): Promise<number> {
-  const { text, values } = scopeCondition(scope, 1);
+/** Ends are texts of one form, which sort as times do, so an index has them. */
+async function countMaintenanceOverdue(session: Session, at: Date, scope: Scope | null): Promise<number> {
+  const { text, values } = scopeCondition(scope, 2);
   const [row] = await session.run<{ machines: number }>(
     preparedAs('count-maintenance-overdue', scope),
-    `SELECT count(*) AS machines FROM machines WHERE ${columns.maintenance_overdue}
-       AND service IS DISTINCT FROM 'deleted' AND ${text}`,
-    [...values],
+    `SELECT count(*) AS machines FROM machines
+     WHERE phase = 'MAINTENANCE' AND (maintenance ->> 'until') COLLATE "C" <= $1 AND service IS DISTINCT FROM 'deleted'
+       AND ${text}`,
+    [at.toISOString(), ...values],
   );
   return row?.machines ?? 0;
 }
-
-/** As literals, so that the planner uses the index of active operations. */
-const ACTIVE = ACTIVE_STATUSES.map((status) => `'${status}'`).join(', ');
-
-const UNDER_WAY = (within: string) => `
-  SELECT type AS name, count(*) AS operations FROM operations
-  WHERE status IN (${ACTIVE}) AND ${within} GROUP BY type ORDER BY type`;
 
 const ENDED = (within: string) => `
   SELECT ingot_operation_phase(status) AS name, count(*) AS operations FROM operations
   WHERE finished_at > now() - interval '24 hours' AND ${within} GROUP BY 1 ORDER BY 1`;
 
-async function countOperations(
-  session: Session,
-  name: string,
-  statement: (within: string) => string,
-  scope: Scope | null,
-): Promise<Record<string, number>> {
+/** Of the whole fleet by its counts; of a scope one by one. */
+async function countEnded(session: Session, scope: Scope | null): Promise<Record<string, number>> {
+  if (scope === null && (await areCountsComplete(session))) return countEnds(session);
   const { text, values } = inScope(scope, 'machine_id', 1);
   const rows = await session.run<{ name: string; operations: number }>(
-    preparedAs(name, scope),
-    statement(text),
+    preparedAs('count-ended', scope),
+    ENDED(text),
     [...values],
   );
   return Object.fromEntries(rows.map((row) => [row.name, row.operations]));

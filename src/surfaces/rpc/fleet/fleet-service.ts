@@ -67,7 +67,9 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
         const names = [...new Set(request.facets)];
         if (names.length > MAX_FACETS) throw invalidField('facets', `must be at most ${MAX_FACETS}`);
         const keys = names.map((name) => groupKey(name, 'facets'));
-        const { total, facets } = await countMachines(dependencies.database, { filter, scope, keys });
+        const { total, facets } = await dependencies.database.snapshot((session) =>
+          countMachines(session, { filter, scope, keys }),
+        );
         return { total, facets: facets.map(facetMessage) };
       },
 

@@ -1,0 +1,155 @@
+/**
+ * Compares the counts with the tables that they count, and fixes what differs.
+ *
+ * All is read in one snapshot, machines in slices, so that no statement takes long. A difference is added as one more delta,
+ * which is right whatever happened since: the deltas of changes after the snapshot come on top of it. Two checks at once would
+ * each add the same difference, so a check takes a lock before its snapshot. The first check of a fleet that is older than the
+ * counts finds all of it missing, and from then on the counts are read.
+ */
+import type { Database, Session } from '../database/database.ts';
+import { CELL_COLUMNS, CELL_OF_MACHINE } from './cells.ts';
+
+const SLICE = 20_000;
+
+const CELL_OF = Object.entries(CELL_OF_MACHINE)
+  .map(([column, expression]) => `${expression} AS ${column}`)
+  .join(', ');
+
+/** Machines of one slice by cell, as text; and the last id of the slice. */
+const COUNT_SLICE = `
+  WITH slice AS MATERIALIZED (
+    SELECT ${CELL_OF}, ingot_rack(spec, labels) AS rack, machine_id FROM machines WHERE machine_id > $1
+    ORDER BY machine_id LIMIT ${SLICE})
+  SELECT 'cell' AS kind, to_jsonb(c)::text AS key, count(*) AS number
+    FROM (SELECT ${CELL_COLUMNS} FROM slice) AS c GROUP BY 2
+  UNION ALL SELECT 'rack', rack, count(*) FROM slice WHERE service IS DISTINCT FROM 'deleted' GROUP BY rack
+  UNION ALL (SELECT 'last', machine_id, (SELECT count(*) FROM slice) FROM slice ORDER BY machine_id DESC LIMIT 1)`;
+
+/** Rows of counts have the columns of machines, so the same expressions give their cells. */
+const KEPT_CELLS = `
+  SELECT to_jsonb(c)::text AS key, sum(machines)::bigint AS number FROM (
+    SELECT ${CELL_OF}, machines FROM machine_counts
+    UNION ALL SELECT ${CELL_COLUMNS}, machines FROM machine_count_deltas) AS kept,
+    LATERAL (SELECT ${Object.keys(CELL_OF_MACHINE)
+      .map((column) => `kept.${column}`)
+      .join(', ')}) AS c
+  GROUP BY 1`;
+
+const KEPT_RACKS = `
+  SELECT rack AS key, sum(machines)::bigint AS number FROM (
+    SELECT rack, machines FROM machine_rack_counts UNION ALL SELECT rack, machines FROM machine_rack_deltas) AS kept
+  GROUP BY rack`;
+
+const ENDS = `
+  SELECT minute::text || ' ' || phase AS key, sum(number)::bigint AS number FROM (
+    SELECT date_trunc('minute', finished_at, 'UTC') AS minute, ingot_operation_phase(status) AS phase, count(*) AS number
+    FROM operations WHERE finished_at > now() - interval '25 hours' AND finished_at <= now() GROUP BY 1, 2
+    UNION ALL SELECT minute, phase, -operations FROM operation_end_counts
+    UNION ALL SELECT minute, phase, -operations FROM operation_end_deltas) AS both_counts
+  WHERE minute > now() - interval '24 hours 30 minutes' AND minute <= now() - interval '1 minute'
+  GROUP BY minute, phase HAVING sum(number) <> 0`;
+
+export interface Difference {
+  readonly of: 'cell' | 'rack' | 'end';
+  readonly key: string;
+  /** How many more there are than were counted. */
+  readonly missing: number;
+}
+
+export interface CheckResult {
+  /** False: the counts were not in use before. */
+  readonly wereComplete: boolean;
+  readonly machines: number;
+  readonly differences: readonly Difference[];
+}
+
+/** `stopping` ends it between two slices; what was compared until then changes nothing. Null: it was stopped. */
+export function checkCounts(database: Database, stopping: AbortSignal): Promise<CheckResult | null> {
+  return database.transaction(async (session) => {
+    await session.run('', 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+    // LOCK takes no snapshot, so the snapshot sees what the check before this one has fixed.
+    await session.run('', 'LOCK TABLE fleet_count_state IN SHARE UPDATE EXCLUSIVE MODE');
+    const found = await countAll(session, stopping);
+    if (found === null) return null;
+    const differences = [
+      ...differing('cell', found.cells, await numbers(session, 'kept-cells', KEPT_CELLS)),
+      ...differing('rack', found.racks, await numbers(session, 'kept-racks', KEPT_RACKS)),
+      ...[...(await numbers(session, 'differing-ends', ENDS))].map(([key, missing]) => ({
+        of: 'end' as const,
+        key,
+        missing,
+      })),
+    ];
+    for (const of of ['cell', 'rack', 'end'] as const) {
+      const fixed = differences.filter((difference) => difference.of === of);
+      if (fixed.length > 0) await session.run('', FIX[of], [JSON.stringify(fixed)]);
+    }
+    const [state] = await session.run<{ complete: boolean }>('', 'SELECT complete FROM fleet_count_state');
+    const wereComplete = state?.complete ?? false;
+    await session.run(
+      'counts-checked',
+      `UPDATE fleet_count_state SET complete = true, checked_at = now(), differences = differences + $1`,
+      [wereComplete ? differences.length : 0],
+    );
+    return { wereComplete, machines: found.machines, differences };
+  });
+}
+
+const FIX = {
+  cell: `INSERT INTO machine_count_deltas (${CELL_COLUMNS}, machines)
+    SELECT ${Object.keys(CELL_OF_MACHINE)
+      .map((column) => `(jsonb_populate_record(NULL::machine_count_deltas, key::jsonb)).${column}`)
+      .join(', ')}, missing
+    FROM jsonb_to_recordset($1::jsonb) AS d(key text, missing integer)`,
+  rack: `INSERT INTO machine_rack_deltas (rack, machines)
+    SELECT key, missing FROM jsonb_to_recordset($1::jsonb) AS d(key text, missing integer)`,
+  end: `INSERT INTO operation_end_deltas (minute, phase, operations)
+    SELECT substring(key, '^(.*) ')::timestamptz, substring(key, ' ([A-Z]+)$'), missing
+    FROM jsonb_to_recordset($1::jsonb) AS d(key text, missing integer)`,
+} as const satisfies Record<Difference['of'], string>;
+
+interface Counted {
+  readonly cells: Map<string, number>;
+  readonly racks: Map<string, number>;
+  readonly machines: number;
+}
+
+async function countAll(session: Session, stopping: AbortSignal): Promise<Counted | null> {
+  const cells = new Map<string, number>();
+  const racks = new Map<string, number>();
+  const maps = { cell: cells, rack: racks };
+  let machines = 0;
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    if (stopping.aborted) return null;
+    const rows: Array<{ kind: 'cell' | 'rack' | 'last'; key: string; number: number }> = await session.run(
+      'count-slice',
+      COUNT_SLICE,
+      [after],
+    );
+    after = undefined;
+    for (const { kind, key, number } of rows) {
+      if (kind === 'last') {
+        machines += number;
+        after = key;
+      } else maps[kind].set(key, (maps[kind].get(key) ?? 0) + number);
+    }
+  }
+  return { cells, racks, machines };
+}
+
+async function numbers(session: Session, name: string, statement: string): Promise<Map<string, number>> {
+  const rows = await session.run<{ key: string; number: number }>(name, statement);
+  return new Map(rows.map(({ key, number }) => [key, number]));
+}
+
+function differing(
+  of: Difference['of'],
+  found: ReadonlyMap<string, number>,
+  kept: ReadonlyMap<string, number>,
+): Difference[] {
+  const keys = new Set([...found.keys(), ...kept.keys()]);
+  return [...keys].flatMap((key) => {
+    const missing = (found.get(key) ?? 0) - (kept.get(key) ?? 0);
+    return missing === 0 ? [] : [{ of, key, missing }];
+  });
+}

@@ -1,0 +1,22 @@
+import type { Session } from '../database/database.ts';
+
+/** Whether the counts may be read: a check has counted what was there before the triggers were. */
+export async function areCountsComplete(session: Session): Promise<boolean> {
+  const [row] = await session.run<{ complete: boolean }>(
+    'counts-complete',
+    'SELECT complete FROM fleet_count_state',
+  );
+  return row?.complete ?? false;
+}
+
+/** True: this replica checks now. One does in this time, whoever comes first; a fleet that was never counted is due at once. */
+export async function claimCheck(session: Session, everySeconds: number): Promise<boolean> {
+  const rows = await session.run(
+    'claim-count-check',
+    `UPDATE fleet_count_state SET claimed_at = now()
+     WHERE claimed_at < now() - CASE WHEN complete THEN $1 ELSE least($1, 60) END * interval '1 s'
+       OR claimed_at > now() + interval '1 minute' RETURNING singleton`,
+    [everySeconds],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { cloneDatabase, openPool, type TestDatabase } from '../../../test/parts/postgres.ts';
+import { parseScope } from '../../domain/access/scope.ts';
+import { checkFilter } from '../../domain/filter/check.ts';
+import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';
+import { parseFilter } from '../../domain/filter/parse.ts';
+import { Database } from '../database/database.ts';
+import { countMachines, type MachineCounts } from '../machines/count-machines.ts';
+import { groupKey } from '../machines/machine-keys.ts';
+import { OverviewReader } from '../machines/overview.ts';
+import { checkCounts } from './check-counts.ts';
+import { claimCheck } from './count-state.ts';
+import { foldCounts, tidyCounts, vacuumDeltas } from './fold-counts.ts';
+
+let cloned: TestDatabase;
+let database: Database;
+let sql: ReturnType<typeof openPool>;
+const never = new AbortController().signal;
+
+beforeAll(async () => {
+  cloned = await cloneDatabase();
+  database = new Database({ url: cloned.url, maxConnections: 12, onIdleError: () => {} });
+  sql = openPool(cloned.url);
+});
+afterAll(async () => {
+  await database?.close();
+  await sql?.end();
+  await cloned?.drop();
+});
+
+const FACETS = [
+  ...['phase', 'effective_state', 'service', 'install', 'presence', 'pool', 'schedulable', 'available'],
+  ...['unschedulable_reason', 'unavailable_reason', 'provider', 'customer_id', 'location.site'],
+  ...['effective_rack', 'labels.env'],
+];
+
+const QUESTIONS = [
+  { filter: '', scope: '' },
+  { filter: 'effective_state=ATTENTION OR effective_state=BLOCKED', scope: '' },
+  { filter: 'NOT presence=ready AND customer_id=c1', scope: '' },
+  { filter: 'conditions.RMA=true AND attention=Retired', scope: '' },
+  { filter: 'attention_reason=Broken', scope: '' },
+  { filter: 'service=deleted', scope: '' },
+  { filter: 'schedulable=true OR available=false', scope: 'customer_id=c1 OR location.site=s2' },
+  { filter: '', scope: 'pool=p1' },
+  { filter: '', scope: 'labels.env=prod' },
+  { filter: 'labels.env=prod', scope: 'customer_id=c2' },
+];
+
+/** By the counts, or machine by machine where they are not complete. */
+function counted({ filter, scope }: (typeof QUESTIONS)[number]): Promise<MachineCounts> {
+  return database.snapshot((session) =>
+    countMachines(session, {
+      filter: filter === '' ? null : checkFilter(parseFilter(filter), MACHINE_FILTER),
+      scope: parseScope(scope),
+      keys: FACETS.map((name) => groupKey(name, 'facets')),
+    }),
+  );
+}
+
+async function withoutCounts<T>(read: () => Promise<T>): Promise<T> {
+  await sql.query('UPDATE fleet_count_state SET complete = false');
+  try {
+    return await read();
+  } finally {
+    await sql.query('UPDATE fleet_count_state SET complete = true');
+  }
+}
+
+/** Statements of every kind that write machines, with values in every combination that a seed gives. */
+function writes(seed: number): string[] {
+  let state = seed;
+  const pick = <T>(values: readonly T[]): T => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return values[Math.floor((state / 2_147_483_648) * values.length)] as T;
+  };
+  const condition = (type: string) =>
+    `"${type}": {"status": ${pick(['true', 'true', 'false'])}, "reason": "${pick(['Broken', 'Asked'])}", "message": "${pick(['a', 'b'])}",
+      "lastTransition": "2026-01-0${pick([1, 2, 3])}T00:00:00.000Z"}`;
+  const conditions = () =>
+    `'{${['Retired', 'RMA', 'NeedsIntervention', 'Drained', 'InCustomerCluster', 'Reachable']
+      .filter(() => pick([true, false, false]))
+      .map(condition)
+      .join(', ')}}'::jsonb`;
+  const optional = (values: readonly string[]) => pick(['NULL', ...values.map((value) => `'${value}'`)]);
+  const spec =
+    () => `jsonb_build_object('provider', '${pick(['fake', 'generic'])}', 'customer_id', ${pick(["''", "'c1'", "'c2'"])},
+    'mac_addresses', '[]'::jsonb, 'location', jsonb_build_object('site', ${pick(["''", "'s1'", "'s2'"])}, 'rack', ${pick(["''", "'k1'", "'k2'"])}))`;
+  const labels = () => pick([`'{}'`, `'{"rack": "k3"}'`, `'{"env": "prod"}'`]);
+  const some = () => `machine_id LIKE 'm-%${pick([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])}'`;
+  const changes = [
+    () => `phase = '${pick(['FACTORY_READY', 'READY', 'MAINTENANCE'])}'`,
+    () => `service = ${optional(['active', 'offline', 'draining', 'deleted', 'retired', 'enrolling'])}`,
+    () => `install = ${optional(['active', 'pending'])}`,
+    () => `presence = ${optional(['ready', 'expired'])}`,
+    () => `pool = ${optional(['p1', 'p2'])}`,
+    () => `conditions = ${conditions()}`,
+    () => `active_operation_id = ${optional(['op-1'])}`,
+    () => `spec = ${spec()}, labels = ${labels()}`,
+    () => `updated_at = now()`,
+  ];
+  return Array.from({ length: 40 }, (_, index) => {
+    if (index % 8 === 0)
+      return `INSERT INTO machines (machine_id, labels, spec, phase, conditions)
+        SELECT 'm-${seed}-' || i, ${labels()}, ${spec()}, 'READY', ${conditions()} FROM generate_series(${index}, ${index + 7}) i
+        ON CONFLICT DO NOTHING`;
+    if (index % 13 === 12) return `DELETE FROM machines WHERE machine_id LIKE 'm-${seed}-%${index % 10}'`;
+    return `UPDATE machines SET ${pick(changes)()} WHERE ${some()}`;
+  });
+}
+
+beforeEach(async () => {
+  await sql.query('DELETE FROM machines');
+});
+
+test('counts are those of the machines, before, after and while they are folded, with any filter and scope', async () => {
+  for (const statement of writes(7)) await sql.query(statement);
+  for (const fold of [false, true, true]) {
+    if (fold) await foldCounts(database);
+    for (const question of QUESTIONS)
+      expect({ question, ...(await counted(question)) }).toEqual({
+        question,
+        ...(await withoutCounts(() => counted(question))),
+      });
+  }
+  expect((await checkCounts(database, never))?.differences).toEqual([]);
+  const { rows } = await sql.query(
+    'SELECT FROM machine_count_deltas UNION ALL SELECT FROM machine_rack_deltas',
+  );
+  expect(rows).toEqual([]);
+});
+
+test('writers, folds and checks at the same time lose nothing and count nothing twice', async () => {
+  let writing = true;
+  const results: unknown[] = [];
+  const background = [
+    async () => {
+      while (writing) await foldCounts(database);
+    },
+    async () => {
+      while (writing) await foldCounts(database);
+    },
+    async () => {
+      while (writing) results.push((await checkCounts(database, never))?.differences);
+    },
+    async () => {
+      while (writing) results.push((await checkCounts(database, never))?.differences);
+    },
+    async () => {
+      while (writing) {
+        await tidyCounts(database);
+        await vacuumDeltas(database);
+      }
+    },
+  ].map((run) => run());
+  await Promise.all(
+    [11, 12, 13].map(async (seed) => {
+      for (const statement of writes(seed)) {
+        const client = await sql.connect();
+        try {
+          await client.query('BEGIN');
+          // One order of rows, as the server's own writers have it.
+          await client.query('SELECT FROM machines ORDER BY machine_id FOR UPDATE');
+          await client.query(statement);
+          await client.query(seed === 13 ? 'ROLLBACK' : 'COMMIT');
+        } catch {
+          await client.query('ROLLBACK');
+        } finally {
+          client.release();
+        }
+      }
+    }),
+  );
+  writing = false;
+  await Promise.all(background);
+  expect(results.length).toBeGreaterThan(1);
+  expect(results.flat()).toEqual([]);
+  expect((await checkCounts(database, never))?.differences).toEqual([]);
+});
+
+test('a check adds what is missing, takes what is too much, and reports both', async () => {
+  for (const statement of writes(21)) await sql.query(statement);
+  await foldCounts(database);
+  await sql.query(
+    `UPDATE machine_counts SET machines = machines + 5 WHERE cell = (SELECT min(cell::text)::bytea FROM machine_counts)`,
+  );
+  await sql.query(`DELETE FROM machine_rack_counts WHERE rack = 'k1'`);
+  await sql.query(
+    `INSERT INTO operation_end_deltas VALUES (date_trunc('minute', now() - interval '1 hour', 'UTC'), 'FAILED', 3)`,
+  );
+  const checked = await checkCounts(database, never);
+  expect(checked?.wereComplete).toBe(true);
+  expect(checked?.differences.map(({ of, missing }) => [of, Math.sign(missing)])).toEqual([
+    ['cell', -1],
+    ['rack', 1],
+    ['end', -1],
+  ]);
+  expect((await checkCounts(database, never))?.differences).toEqual([]);
+  const { rows } = await sql.query('SELECT differences::int FROM fleet_count_state');
+  expect(rows).toEqual([{ differences: 3 }]);
+});
+
+test('a fleet that is older than its counts is counted machine by machine until a check has counted it', async () => {
+  await sql.query('ALTER TABLE machines DISABLE TRIGGER USER');
+  for (const statement of writes(31).filter((text) => text.startsWith('INSERT'))) await sql.query(statement);
+  await sql.query('ALTER TABLE machines ENABLE TRIGGER USER');
+  await sql.query(`UPDATE fleet_count_state SET complete = false, claimed_at = '-infinity'`);
+  const before = await counted({ filter: '', scope: '' });
+  expect(before.total).toBe(40);
+  expect(await claimCheck(database, 3_600)).toBe(true);
+  expect(await claimCheck(database, 3_600)).toBe(false);
+  expect((await checkCounts(database, never))?.wereComplete).toBe(false);
+  expect(await counted({ filter: '', scope: '' })).toEqual(before);
+  expect((await sql.query('SELECT complete FROM fleet_count_state')).rows).toEqual([{ complete: true }]);
+  expect((await checkCounts(database, never))?.differences).toEqual([]);
+});
+
+test('a check that is stopped changes nothing', async () => {
+  await sql.query(`UPDATE fleet_count_state SET complete = false`);
+  expect(await checkCounts(database, AbortSignal.abort())).toBeNull();
+  expect((await sql.query('SELECT complete FROM fleet_count_state')).rows).toEqual([{ complete: false }]);
+  await sql.query(`UPDATE fleet_count_state SET complete = true`);
+});
+
+test('ends of operations follow their status and time, also back', async () => {
+  await sql.query(
+    `INSERT INTO machines (machine_id, labels, spec, phase) VALUES ('m-1', '{}', '{}', 'READY')`,
+  );
+  const end = (id: string, status: string, finished: string) =>
+    sql.query(
+      `INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, contract, params,
+         steps, started_by, finished_at) VALUES ($1, 'm-1', $1, 'f', 'REBOOT', $2, 'operation', '{}', '[]', 'x', ${finished})`,
+      [id, status],
+    );
+  await end('op-1', 'completed', 'now()');
+  await end('op-2', 'failed_retryable', `now() - interval '2 hours'`);
+  await end('op-3', 'completed', `now() - interval '25 hours'`);
+  await end('op-4', 'running', 'NULL');
+  const reader = new OverviewReader(database);
+  const ended = async () => (await reader.read(null)).ended;
+  expect(await ended()).toEqual({ SUCCEEDED: 1, FAILED: 1 });
+  await foldCounts(database);
+  await sql.query(`UPDATE operations SET status = 'reconciled' WHERE operation_id = 'op-2'`);
+  expect(await ended()).toEqual({ SUCCEEDED: 2 });
+  await sql
+    .query(`UPDATE operations SET status = 'pending', finished_at = NULL WHERE operation_id = 'op-1'`)
+    .catch(() => {});
+  await sql.query(
+    `UPDATE operations SET status = 'cancelled', finished_at = now() WHERE operation_id = 'op-4'`,
+  );
+  expect(await ended()).toEqual(await withoutCounts(ended));
+  await sql.query('DELETE FROM operations');
+  expect(await ended()).toEqual({});
+});
