@@ -85,6 +85,8 @@ const STORED: ReadonlyArray<readonly [string, readonly string[], string]> = [
 const OTHER_CHECKS: ReadonlySet<string> = new Set([
   'budget_version.singleton',
   'database_clock.singleton',
+  'fleet_count_fold.singleton',
+  'fleet_count_state.singleton',
   'deployment.only_one',
   'deployment.suffix',
   'machine_hardware.kind',

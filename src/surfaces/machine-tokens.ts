@@ -15,7 +15,11 @@ interface CachedBearer {
 }
 
 const CACHE_MS = 600_000;
-const MAX_CACHED = 500_000;
+/**
+ * More than one PostgreSQL carries agents. A cache that is too small for its fleet finds nothing: all agents call in turn, so
+ * each is forgotten before it calls again.
+ */
+const MAX_CACHED = 2_000_000;
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
 
 /** A token that is in use for the first time after a rotation takes the place of the former one. */

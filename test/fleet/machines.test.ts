@@ -107,6 +107,28 @@ describe('the index', () => {
     expect(messages).toMatchObject([{ total: 0, machineIds: [] }]);
   });
 
+  test('with a limit has the first of them, in the order that was asked for, and the total of all', async () => {
+    const { filter, ids } = await group([{ rank: 'c' }, { rank: 'a' }, { rank: 'b' }]);
+    const [first = '', second = '', third = ''] = ids;
+    const sorted = [...ids].sort();
+    const cases = [
+      [{}, sorted.slice(0, 2)],
+      [{ descending: true }, [...sorted].reverse().slice(0, 2)],
+      [{ orderBy: 'labels.rank' }, [second, third]],
+      [{ orderBy: 'labels.rank', descending: true }, [first, third]],
+    ] as const;
+    for (const [order, expected] of cases) {
+      const messages: MachineIndex[] = [];
+      for await (const message of fleet.indexMachines({ filter, limit: 2, ...order })) messages.push(message);
+      expect(messages).toMatchObject([{ total: 3, machineIds: expected }]);
+    }
+    expect(await indexed({ filter, limit: 9 })).toEqual(sorted);
+    expect(await refusal(fleet.indexMachines({ limit: -1 }))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      violations: [{ field: 'limit' }],
+    });
+  });
+
   test('of many comes in pieces, each with the total', async () => {
     await server.sql(
       `INSERT INTO machines (machine_id, labels, spec, phase)

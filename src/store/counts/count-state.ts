@@ -9,7 +9,7 @@ export async function areCountsComplete(session: Session): Promise<boolean> {
   return row?.complete ?? false;
 }
 
-/** True: this replica checks now. One does in this time, whoever comes first; a fleet that was never counted is due at once. */
+/** True: this replica checks now. One replica does in this time; a fleet that was never counted is due at once. */
 export async function claimCheck(session: Session, everySeconds: number): Promise<boolean> {
   const rows = await session.run(
     'claim-count-check',

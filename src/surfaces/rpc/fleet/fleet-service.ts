@@ -10,6 +10,7 @@ import { MACHINE_FILTER } from '../../../domain/filter/machine-filter.ts';
 import { checkMachineId } from '../../../domain/machine/machine-input.ts';
 import {
   FleetService,
+  type IndexMachinesRequest,
   type ListEventsRequest,
   type ListEventsResponseSchema,
   type MetricHistorySchema,
@@ -74,18 +75,12 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
       },
 
       async *indexMachines(request, { caller }) {
-        const ids = await indexMachines(dependencies.database, {
-          filter: readFilter(request.filter, MACHINE_FILTER),
-          scope: caller.scope,
-          key: orderKey(request.orderBy, 'order_by'),
-          direction: request.descending ? 'descending' : 'ascending',
-        });
-        const total = ids.length;
+        const { ids, total } = await machineIndex(dependencies, request, caller);
         let from = 0;
         do {
           yield { total, machineIds: ids.slice(from, from + CHUNK) };
           from += CHUNK;
-        } while (from < total);
+        } while (from < ids.length);
       },
 
       async getMachines(request, { caller }) {
@@ -120,6 +115,25 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
       getMetricHistory: 'viewer',
     },
   );
+}
+
+/** With a limit the total is counted, in the same snapshot. */
+function machineIndex(
+  { database }: ServerDependencies,
+  request: IndexMachinesRequest,
+  { scope }: Caller,
+): Promise<{ readonly ids: readonly string[]; readonly total: number }> {
+  const { limit } = request;
+  if (limit < 0) throw invalidField('limit', 'must be 0 or more');
+  const filter = readFilter(request.filter, MACHINE_FILTER);
+  const key = orderKey(request.orderBy, 'order_by');
+  const direction = request.descending ? 'descending' : 'ascending';
+  return database.snapshot(async (session) => {
+    const ids = await indexMachines(session, { filter, scope, key, direction, limit });
+    const isCut = limit > 0 && ids.length === limit;
+    const total = isCut ? (await countMachines(session, { filter, scope, keys: [] })).total : ids.length;
+    return { ids, total };
+  });
 }
 
 /** The last keepalive is newer than any sample, unless the last sample has the same time. */
