@@ -39,6 +39,23 @@ export class LoadClient {
     });
   }
 
+  /** The same without a decoded answer. */
+  bytes<I extends DescMessage, O extends DescMessage>(
+    method: DescMethod & { readonly input: I; readonly output: O },
+    message: MessageInitShape<I>,
+  ): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      this.#client.makeUnaryRequest(
+        pathOf(method),
+        (request: MessageShape<I>) => Buffer.from(toBinary(method.input, request)),
+        (bytes: Buffer) => bytes,
+        create(method.input, message),
+        this.#metadata,
+        (error, response) => (error ? reject(error) : resolve(response as Buffer)),
+      );
+    });
+  }
+
   stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethod & { readonly input: I; readonly output: O },
     message: MessageInitShape<I>,

@@ -1,4 +1,4 @@
-/** What a process has used of the processors, as Linux counts it. */
+/** What a process uses of processors and memory, as Linux counts it. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Processor seconds of a process; with those of its children, and of the ones that are over. */
@@ -27,5 +27,15 @@ function ticksOf(pid: number): { parent: number; ticks: number; waitedFor: numbe
     return { parent, ticks: user + system, waitedFor: childUser + childSystem };
   } catch {
     return null;
+  }
+}
+
+/** Memory of a process that is not swapped out; 0 when it is over. */
+export function residentMB(pid: number): number {
+  try {
+    const [, kB = '0'] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
+    return Number(kB) / 1024;
+  } catch {
+    return 0;
   }
 }

@@ -14,7 +14,7 @@ import { startEmbeddedPostgres } from '../src/store/embedded/embedded-postgres.t
 import { sleep } from '../src/time/sleep.ts';
 import { LoadClient } from './client.ts';
 import { perSecond } from './measure.ts';
-import { cpuSeconds } from './processor-time.ts';
+import { cpuSeconds, residentMB } from './processor-time.ts';
 
 const machines = Number(process.env.BENCH_MACHINES ?? 50_000);
 /** Single operations before and after the rollout: what else happens on this machine changes with time. */
@@ -79,15 +79,9 @@ async function runSingles(bench: Bench, from: number): Promise<number> {
   return seconds / singles;
 }
 
-/** In MB. */
-function memoryOf(pid: number): number {
-  const [, kB = '0'] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
-  return Number(kB) / 1024;
-}
-
 async function runRollout(bench: Bench): Promise<number> {
   const { client, database, serverPid } = bench;
-  const memoryBefore = memoryOf(serverPid);
+  const memoryBefore = residentMB(serverPid);
   const samples: Array<{ done: number; memory: number }> = [];
   let rolloutId = '';
   const seconds = await cost(bench, async () => {
@@ -114,7 +108,7 @@ async function runRollout(bench: Bench): Promise<number> {
         [rolloutId],
       );
       const [row] = rows;
-      samples.push({ done: row?.done ?? 0, memory: memoryOf(serverPid) });
+      samples.push({ done: row?.done ?? 0, memory: residentMB(serverPid) });
       if (row?.ended) break;
     }
     show('  machines a second', rounded(machines / ((performance.now() - startedAt) / 1000)));
