@@ -9,6 +9,8 @@ describe('canonical JSON', () => {
     ['"\\u0041\\/\\n"', '"A/\\n"'],
     ['{"\\u0061":1}', '{"a":1}'],
     ['-0.10e+2', '-0.10e+2'],
+    ['[null, true,false , 0, 1,0.5,10 , 1e3, "null"]', '[null,true,false,0,1,0.5,10,1e3,"null"]'],
+    ['{"a b": "x\\ty", "a": "\u00e4"}', '{"a b":"x\\ty","a":"\u00e4"}'],
   ])('of %s is %s, and of itself, too', (text, canonical) => {
     expect(canonicalJson(text)).toBe(canonical);
     expect(canonicalJson(canonical)).toBe(canonical);
@@ -23,12 +25,26 @@ describe('canonical JSON', () => {
     expect(() => membersOf('{"a":1,"a":2}')).toThrow(NotJson);
   });
 
-  test.each(['', '{', '{"a"}', '{"a":1,}', '[1 2]', '01', '"\n"', '{} x', "{'a':1}", '{"a":1 "b":2}', 'nul'])(
-    'refuses %j',
-    (text) => {
-      expect(() => canonicalJson(text)).toThrow(NotJson);
-    },
-  );
+  test.each([
+    '',
+    '{',
+    '{"a"}',
+    '{"a":1,}',
+    '[1 2]',
+    '01',
+    '"\n"',
+    '{} x',
+    "{'a':1}",
+    '{"a":1 "b":2}',
+    'nul',
+    '[nully]',
+    '[truefalse]',
+    '[00]',
+    '{"a',
+    '"\\x"',
+  ])('refuses %j', (text) => {
+    expect(() => canonicalJson(text)).toThrow(NotJson);
+  });
 
   test('refuses what is nested so deeply that the stack would not hold it', () => {
     expect(() => canonicalJson('['.repeat(100_000))).toThrow(NotJson);

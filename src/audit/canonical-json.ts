@@ -15,6 +15,12 @@ const SPACE = /[ \t\n\r]*/y;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has none of them in strings
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const PLAIN = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/y;
+const QUOTE = 34;
+const BACKSLASH = 92;
+const FIRST_PRINTABLE = 32;
+const COMMA = 44;
+const CLOSED_OBJECT = 125;
+const CLOSED_LIST = 93;
 /** Deeper than anything that is stored, and shallow enough for the stack. */
 const MAX_DEPTH = 200;
 
@@ -43,16 +49,37 @@ function valueAt(position: Position): string {
   switch (position.text[position.at]) {
     case '{': {
       const members = objectMembers(position);
-      if (members.length > 1) members.sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0));
-      return `{${members.map(([key, value]) => `${key}:${value}`).join(',')}}`;
+      if (members.length > 1) members.sort(byKey);
+      let written = '';
+      for (const [key, value] of members) written += `${written === '' ? '' : ','}${key}:${value}`;
+      return `{${written}}`;
     }
     case '[':
       return `[${listItems(position).join(',')}]`;
     case '"':
       return stringAt(position);
     default:
-      return taken(position, PLAIN);
+      return wordAt(position) ?? taken(position, PLAIN);
   }
+}
+
+function byKey([one]: readonly [string, string], [other]: readonly [string, string]): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+const WORDS = ['null', 'true', 'false', '0', '1'] as const;
+
+/** The values that most events have, without a pattern; null: any other, or no JSON. */
+function wordAt(position: Position): string | null {
+  for (const word of WORDS) {
+    if (!position.text.startsWith(word, position.at)) continue;
+    const code = position.text.charCodeAt(position.at + word.length);
+    if (code !== COMMA && code !== CLOSED_OBJECT && code !== CLOSED_LIST) return null;
+    position.at += word.length;
+    return word;
+  }
+  return null;
 }
 
 function objectMembers(position: Position): Array<readonly [string, string]> {
@@ -98,10 +125,20 @@ function expect(position: Position, character: string): void {
   position.at += 1;
 }
 
+/** Every event of the log passes here once, so the common case, a string without escapes, needs no pattern. */
 function stringAt(position: Position): string {
   skipSpace(position);
-  const raw = taken(position, STRING);
-  return raw.includes('\\') ? JSON.stringify(JSON.parse(raw)) : raw;
+  const { text, at } = position;
+  if (text.charCodeAt(at) === QUOTE) {
+    for (let end = at + 1; end < text.length; end += 1) {
+      const code = text.charCodeAt(end);
+      if (code === BACKSLASH || code < FIRST_PRINTABLE) break;
+      if (code !== QUOTE) continue;
+      position.at = end + 1;
+      return text.slice(at, position.at);
+    }
+  }
+  return JSON.stringify(JSON.parse(taken(position, STRING)));
 }
 
 function taken(position: Position, pattern: RegExp): string {

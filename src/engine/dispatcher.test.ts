@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Device, forever, untilStopped } from './device.fixture.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { CANCEL, START, sampleJob, sampleStep } from './job.fixture.ts';
+import type { Job } from './job.ts';
 import { LEASE_MS, MAX_DEATHS, toolsFor } from './job-holder.fixture.ts';
 import { StoreAway } from './job-store.ts';
 import { MemoryJobStore, type StoreCall } from './memory-job-store.fixture.ts';
@@ -22,6 +23,7 @@ class Replica {
   constructor(owner: string, handler: StepHandler<string> = device.handler, maxInHand = 4) {
     const onUnexpected = (error: unknown) => this.errors.push(String(error));
     this.dispatcher = new Dispatcher({
+      instantEnd: (step) => (step.kind === 'instant' ? { message: '', change: `${step.name} done` } : null),
       ...toolsFor(store, handler, { owner, canUndo: () => true, onUnexpected }),
       leaseMs: LEASE_MS,
       maxInHand,
@@ -81,6 +83,98 @@ const busyUntil = (ms: number): StepHandler<string> => ({
     if (context.now().getTime() >= START.getTime() + ms) return { seen: 'done', message: '' };
     return { seen: 'under_way', reason: 'it boots', pollAfterMs: 3_000 };
   },
+});
+
+/** Creates jobs as the store does in the transaction of a start; those that are not claimed stay pending. */
+const create = ({ dispatcher }: Replica, jobs: readonly Job[]) => {
+  const claim = dispatcher.claimsAtStart.open();
+  for (const job of jobs) {
+    const move = claim.claim({ ...job, epoch: 1 }, new Date());
+    if (!move) store.add(job);
+    else if (move.releaseForMs === null) store.addHeld(move.job, dispatcher.claimsAtStart);
+    else store.add(move.job);
+  }
+  return claim;
+};
+
+describe('a start', () => {
+  it('claims what it creates, and runs it when it is committed', async () => {
+    const replica = new Replica('a');
+    await advance(10);
+    failing('claim');
+    const claim = create(replica, [sampleJob()]);
+    await advance(10);
+    expect([statuses('job-1'), device.trace]).toEqual([['running'], []]);
+    claim.committed(new Date());
+    await advance(10);
+    expect([statuses('job-1'), replica.dispatcher.heldJobCount, replica.errors]).toEqual([
+      ['completed'],
+      0,
+      [],
+    ]);
+  });
+
+  it('ends a job whose steps are all instant, also where there is no room', async () => {
+    const replica = new Replica('a', busyUntil(60_000), 0);
+    await advance(10);
+    create(replica, [sampleJob({ steps: [sampleStep({ kind: 'instant' })] })]).committed(new Date());
+    expect(statuses('job-1')).toEqual(['completed']);
+  });
+
+  it('claims no more than there is room for, counting what is not committed yet', async () => {
+    const replica = new Replica('a', device.handler, 2);
+    await advance(10);
+    const ids = ['job-1', 'job-2', 'job-3'];
+    const first = create(
+      replica,
+      ids.map((id) => sampleJob({ id })),
+    );
+    expect(statuses(...ids)).toEqual(['running', 'running', 'pending']);
+    const second = create(replica, [sampleJob({ id: 'job-4' })]);
+    expect(statuses('job-4')).toEqual(['pending']);
+    first.committed(new Date());
+    second.committed(new Date());
+    replica.dispatcher.wake();
+    await advance(10);
+    expect(statuses(...ids, 'job-4')).toEqual(['completed', 'completed', 'completed', 'completed']);
+  });
+
+  it('overtakes nothing that is due and was not claimed for want of room', async () => {
+    const hold: StepHandler<string> = { ...device.handler, observe: untilStopped };
+    add('job-1', 'job-2');
+    const replica = new Replica('a', hold, 1);
+    await advance(300);
+    create(replica, [sampleJob({ id: 'job-3' })]).committed(new Date());
+    expect(statuses('job-1', 'job-2', 'job-3')).toEqual(['running', 'pending', 'pending']);
+  });
+
+  it('whose commit was not answered is released at once, and those under way are not', async () => {
+    const replica = new Replica('a');
+    await advance(10);
+    const underWay = create(replica, [sampleJob({ id: 'job-2' })]);
+    create(replica, [sampleJob({ id: 'job-1' })]).failed(new Away('no answer'));
+    await advance(50);
+    expect(statuses('job-1', 'job-2')).toEqual(['completed', 'running']);
+    expect(store.ownerOf('job-2')).toBe('a');
+    underWay.committed(new Date());
+    await advance(10);
+    expect([statuses('job-2'), replica.lost]).toEqual([['completed'], []]);
+  });
+
+  it('claims nothing while the replica stops or its store fails', async () => {
+    const replica = new Replica('a');
+    await advance(10);
+    failing('claim');
+    replica.dispatcher.wake();
+    await advance(10);
+    create(replica, [sampleJob({ id: 'job-1' })]).committed(new Date());
+    expect(statuses('job-1')).toEqual(['pending']);
+    store.before = () => {};
+    const stopped = replica.stop();
+    create(replica, [sampleJob({ id: 'job-2' })]).committed(new Date());
+    expect(statuses('job-2')).toEqual(['pending']);
+    await stopped;
+  });
 });
 
 describe('the claim loop', () => {

@@ -17,6 +17,7 @@ import { type JobStore, type ReleasedLease, type ReleaseReason, StoreAway } from
 import { Lease, LeaseLost } from './lease.ts';
 import { type JobDependencies, runJob } from './run-job.ts';
 import { Interrupted, type Interruption } from './run-step.ts';
+import { type ClaimsAtStart, type InstantEnd, type StartClaim, startAtOnce } from './start-at-once.ts';
 
 export interface DispatcherOptions<Change> extends Omit<JobDependencies<Change>, 'now'> {
   readonly leaseMs: number;
@@ -24,6 +25,9 @@ export interface DispatcherOptions<Change> extends Omit<JobDependencies<Change>,
   /** The longest sleep of the claim loop; a wake-up ends it early. */
   readonly pollMs: number;
   readonly maxLogBytes: number;
+  readonly instantEnd: InstantEnd<Change>;
+  /** For tests: whether a start may claim what it creates. */
+  readonly mayClaimAtStart?: (() => boolean) | undefined;
   readonly monotonicNow: () => number;
   /** Watches the loops that claim, renew, release and store log lines. */
   readonly watch: LoopWatch;
@@ -57,8 +61,12 @@ export class Dispatcher<Change> {
   readonly #finished = new Set<Promise<void>>();
   readonly #logs: LogWriter;
   #toRelease: ReleasedLease[] = [];
-  /** A claim failed, and may still have taken effect. */
-  #claimUnknown = false;
+  /** Claimed by starts whose transactions are not over. */
+  readonly #starting = new Set<string>();
+  /** The last claim found everything that was due: a start that claims its own job overtakes none. */
+  #isCaughtUp = false;
+  /** Claims that failed, and may still have taken effect. */
+  #unknownClaims = 0;
   #stopping = false;
   #claimLoop: Promise<void> = Promise.resolve();
   readonly #heartbeat: BackgroundLoop;
@@ -105,6 +113,55 @@ export class Dispatcher<Change> {
     return this.#heldJobs.size;
   }
 
+  get #inHand(): number {
+    return this.#heldJobs.size + this.#starting.size;
+  }
+
+  /** Claims by the writes that create jobs. */
+  get claimsAtStart(): ClaimsAtStart<Change> {
+    const { owner, leaseMs } = this.#options;
+    return { owner, leaseMs, open: () => this.#openStartClaim() };
+  }
+
+  #openStartClaim(): StartClaim<Change> {
+    const { rules, instantEnd, monotonicNow, random } = this.#options;
+    const askedAt = monotonicNow();
+    const held: Job[] = [];
+    const settle = () => {
+      for (const { id } of held) this.#starting.delete(id);
+    };
+    return {
+      claim: (created, now) => {
+        if (!this.#mayClaimAtStart) return null;
+        const move = startAtOnce(created, { now, random: random() }, rules, instantEnd);
+        if (move.releaseForMs !== null) return move;
+        if (!this.#hasRoomAtStart) return null;
+        this.#starting.add(created.id);
+        held.push(move.job);
+        return move;
+      },
+      committed: (now) => {
+        settle();
+        const clock = clockFrom(now, monotonicNow);
+        for (const job of held) this.#take(job, askedAt, clock);
+      },
+      failed: (error) => {
+        settle();
+        if (held.length > 0 && error instanceof StoreAway) this.#unknownClaims += 1;
+        this.wake();
+      },
+    };
+  }
+
+  get #hasRoomAtStart(): boolean {
+    return this.#isCaughtUp && this.#unknownClaims === 0 && this.#inHand < this.#options.maxInHand;
+  }
+
+  /** Not while the store fails: claims are braked then. */
+  get #mayClaimAtStart(): boolean {
+    return !this.#stopping && !this.#brake.isOn && (this.#options.mayClaimAtStart?.() ?? true);
+  }
+
   /** Claims nothing more, stops the held jobs between two effects, releases their leases. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
@@ -134,13 +191,13 @@ export class Dispatcher<Change> {
     const { pollMs, watch } = this.#options;
     if (this.#brake.pauseMs > 0) return this.#brake.pauseMs;
     try {
-      await this.#settleUnknownClaim();
+      await this.#settleUnknownClaims();
       const sleepMs = await this.#claimWithRoom();
       watch.passed(CLAIMING);
       return sleepMs;
     } catch (error) {
       if (error instanceof StoreAway) {
-        this.#claimUnknown = true;
+        this.#unknownClaims += 1;
         this.#brake.failed();
       }
       watch.failed(CLAIMING, error);
@@ -150,12 +207,16 @@ export class Dispatcher<Change> {
 
   async #claimWithRoom(): Promise<number> {
     const { owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
-    const room = this.#brake.limit(maxInHand - this.#heldJobs.size);
-    if (room <= 0) return this.#claimOverdue();
+    const room = this.#brake.limit(maxInHand - this.#inHand);
+    if (room <= 0) {
+      this.#isCaughtUp = false;
+      return this.#claimOverdue();
+    }
     const askedAt = monotonicNow();
     const claimed = await this.#store.claim(owner, room, leaseMs, this.#brake.deaths);
     const now = clockFrom(claimed.now, monotonicNow);
     for (const job of claimed.jobs) this.#take(job, askedAt, now);
+    this.#isCaughtUp = claimed.jobs.length < room && !this.#brake.isOn;
     if (claimed.jobs.length > 0) return this.#brake.isOn ? pollMs : 0;
     return Math.max(1, Math.min(pollMs, claimed.nextDueInMs ?? pollMs));
   }
@@ -163,7 +224,7 @@ export class Dispatcher<Change> {
   /** An attempt must not exceed its time limit because all replicas are full: ending it takes one short probe. */
   async #claimOverdue(): Promise<number> {
     const { owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
-    const room = maxInHand + OVERDUE_RESERVE - this.#heldJobs.size;
+    const room = maxInHand + OVERDUE_RESERVE - this.#inHand;
     if (room <= 0) return OVERDUE_POLL_MS;
     const askedAt = monotonicNow();
     const claimed = await this.#store.claimOverdue(owner, room, leaseMs, this.#brake.deaths);
@@ -172,12 +233,17 @@ export class Dispatcher<Change> {
     return Math.min(pollMs, OVERDUE_POLL_MS);
   }
 
-  /** A job that was claimed by a lost answer would wait until its lease expires. */
-  async #settleUnknownClaim(): Promise<void> {
-    if (!this.#claimUnknown) return;
-    const known = [...this.#heldJobs.keys(), ...this.#toRelease.map(({ id }) => id)];
+  /**
+   * A job that was claimed by a lost answer would wait until its lease expires. No start claims meanwhile: its job would be
+   * unknown here.
+   */
+  async #settleUnknownClaims(): Promise<void> {
+    const unknown = this.#unknownClaims;
+    if (unknown === 0) return;
+    const released = this.#toRelease.map(({ id }) => id);
+    const known = [...this.#heldJobs.keys(), ...this.#starting, ...released];
     await this.#store.releaseAllBut(this.#options.owner, known);
-    this.#claimUnknown = false;
+    this.#unknownClaims -= unknown;
   }
 
   #take(job: Job, askedAt: number, now: () => Date): void {
@@ -214,7 +280,7 @@ export class Dispatcher<Change> {
 
   #drop(job: Job, held: HeldJob, why: ReleaseReason | null): void {
     if (why !== null) this.#toRelease.push({ id: job.id, epoch: job.epoch, why });
-    const wasFull = this.#heldJobs.size >= this.#options.maxInHand;
+    const wasFull = this.#inHand >= this.#options.maxInHand;
     if (this.#heldJobs.get(job.id) === held) this.#heldJobs.delete(job.id);
     if (wasFull) this.wake();
   }

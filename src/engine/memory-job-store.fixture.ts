@@ -57,6 +57,11 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
     this.#rows.set(job.id, { job, owner: null, dueAt: this.#now() });
   }
 
+  /** As a start writes it that claims what it creates. */
+  addHeld(job: Job, { owner, leaseMs }: { readonly owner: string; readonly leaseMs: number }): void {
+    this.#rows.set(job.id, { job, owner, dueAt: this.#now() + leaseMs });
+  }
+
   job(id = 'job-1'): Job {
     return this.#row(id).job;
   }

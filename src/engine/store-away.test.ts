@@ -44,6 +44,7 @@ const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 function startReplica(owner: string, handler: StepHandler<string> = device.handler): void {
   const onUnexpected = (error: unknown) => unexpected.push(error);
   const dispatcher = new Dispatcher<string>({
+    instantEnd: (step) => (step.kind === 'instant' ? { message: '', change: `${step.name} done` } : null),
     ...toolsFor(store, handler, { owner, onUnexpected }),
     leaseMs: LEASE_MS,
     maxInHand: 100,

@@ -22,7 +22,7 @@ import { reboot } from './power/reboot.ts';
 import { setNetboot } from './power/set-netboot.ts';
 import { setPhase } from './set-phase.ts';
 import { workflowStage } from './stages/stage.ts';
-import type { StepKind } from './step-kind.ts';
+import type { InstantStep, StepKind } from './step-kind.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: each kind checks its own configuration
 export type AnyStepKind = StepKind<any, Capability>;
@@ -83,7 +83,15 @@ export function canUndo(step: StepDefinition): boolean {
 }
 
 export function isInstant(step: StepDefinition): boolean {
-  return STEP_KINDS.get(step.kind)?.instant ?? false;
+  return STEP_KINDS.get(step.kind)?.instant !== undefined;
+}
+
+/** What an instant step changes; null for any other, and for one whose configuration its handler refuses. */
+export function instantEnd(step: StepDefinition): InstantStep | null {
+  const kind = STEP_KINDS.get(step.kind);
+  if (!kind?.instant) return null;
+  const config = kind.config.safeParse(step.config);
+  return config.success ? kind.instant(config.data) : null;
 }
 
 /** Every capability that a step may use on the machine, needed or not. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { StepKind } from './step-kind.ts';
+import type { InstantStep, StepKind } from './step-kind.ts';
 
 const maintenance = z.object({
   durationMs: z.number().nullable(),
@@ -18,16 +18,20 @@ export const setPhase: StepKind<Config, never> = {
   title: 'Setting phase',
   doneTitle: 'Phase set',
   canUndo: false,
-  instant: true,
-  handler: ({ phase, maintenance }) => {
-    const change = { phase, ...(maintenance && { maintenance }) };
+  instant,
+  handler: (settings) => {
+    const { message, change } = instant(settings);
     return {
       async observe() {
-        return { seen: 'done', message: `phase ${phase}`, change };
+        return { seen: 'done', message, change };
       },
       async act() {
-        return { result: 'done', message: `phase ${phase}`, change };
+        return { result: 'done', message, change };
       },
     };
   },
 };
+
+function instant({ phase, maintenance }: Config): InstantStep {
+  return { message: `phase ${phase}`, change: { phase, ...(maintenance && { maintenance }) } };
+}

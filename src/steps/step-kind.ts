@@ -19,6 +19,11 @@ export interface StepEnvironment<Needed extends Capability> {
   readonly controlPlane: ControlPlane;
 }
 
+export interface InstantStep {
+  readonly message: string;
+  readonly change: MachineChange;
+}
+
 export interface StepKind<Config, Needed extends Capability> {
   readonly kind: string;
   readonly needs: (config: Config) => readonly Needed[];
@@ -33,8 +38,11 @@ export interface StepKind<Config, Needed extends Capability> {
   readonly complete?: (config: Config, machine: Machine, provider: Provider) => Config;
   /** A function where it depends on the configuration. */
   readonly canUndo: boolean | ((config: Config) => boolean);
-  /** Touches nothing outside and is over at once: its start need not be recorded before its end. */
-  readonly instant?: true;
+  /**
+   * For a kind whose whole work is a change of the machine's row: what it changes. Such a step touches nothing outside and is
+   * over at once, so its start and its end are written together.
+   */
+  readonly instant?: (config: Config) => InstantStep;
   readonly handler: (config: Config, environment: StepEnvironment<Needed>) => StepHandler<MachineChange>;
 }
 

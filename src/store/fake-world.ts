@@ -1,46 +1,97 @@
-/** The fake provider's machines, stored in the database so that they outlive every process. */
+/**
+ * The fake provider's machines, stored in the database so that they outlive every process. Many reads become one statement, and
+ * many changes one transaction: a simulated fleet is read and changed all the time.
+ */
 
 import { type FakeState, NEW_FAKE_STATE } from '../providers/fake/fake-state.ts';
 import type { FakeWorld } from '../providers/fake/fake-tasks.ts';
 import { Coalescer } from './database/coalescer.ts';
-import { type Database, isStatementError } from './database/database.ts';
+import { type Database, isStatementError, type Session } from './database/database.ts';
 
 export function createFakeWorld(database: Database): FakeWorld {
-  // Many reads become one statement: a simulated fleet is read all the time.
   const reads = new Coalescer<string, FakeState>({
     maxBatch: 500,
     maxUnderWay: 2,
     flush: async (ids) => {
-      const rows = await database.run<{ machine_id: string; state: FakeState }>(
-        'read-fake-machines',
-        'SELECT machine_id, state FROM fake_machines WHERE machine_id = ANY($1)',
-        [[...new Set(ids)]],
-      );
-      const found = new Map(rows.map((row) => [row.machine_id, complete(row.state)]));
+      const found = await readStates(database, ids);
       return ids.map((id) => found.get(id) ?? NEW_FAKE_STATE);
     },
+    isPoisoned: isStatementError,
+  });
+  const updates = new Coalescer<Update, Updated>({
+    maxBatch: 500,
+    maxUnderWay: 2,
+    flush: (batch) => database.transaction((session) => updateAll(session, batch)),
     isPoisoned: isStatementError,
   });
   return {
     read: (machineId) => reads.submit(machineId),
 
-    update(machineId, change) {
-      return database.transaction(async (session) => {
-        const [row] = await session.run<{ state: FakeState }>(
-          'lock-fake-machine',
-          `INSERT INTO fake_machines (machine_id, state) VALUES ($1, $2)
-           ON CONFLICT (machine_id) DO UPDATE SET machine_id = EXCLUDED.machine_id RETURNING state`,
-          [machineId, JSON.stringify(NEW_FAKE_STATE)],
-        );
-        const next = change(complete(row?.state));
-        await session.run('write-fake-machine', 'UPDATE fake_machines SET state = $2 WHERE machine_id = $1', [
-          machineId,
-          JSON.stringify(next),
-        ]);
-        return next;
-      });
+    async update(machineId, change) {
+      const updated = await updates.submit({ machineId, change });
+      if ('refusal' in updated) throw updated.refusal;
+      return updated.state;
     },
   };
+}
+
+interface Update {
+  readonly machineId: string;
+  /** May throw: then this machine stays as it is, and the others of the batch change. */
+  readonly change: (state: FakeState) => FakeState;
+}
+
+type Updated = { readonly state: FakeState } | { readonly refusal: unknown };
+
+async function updateAll(session: Session, updates: readonly Update[]): Promise<Updated[]> {
+  const ids = [...new Set(updates.map(({ machineId }) => machineId))].sort();
+  const states = await lockStates(session, ids);
+  const changed = new Set<string>();
+  const results = updates.map(({ machineId, change }): Updated => {
+    try {
+      const state = change(states.get(machineId) ?? NEW_FAKE_STATE);
+      states.set(machineId, state);
+      changed.add(machineId);
+      return { state };
+    } catch (refusal) {
+      return { refusal };
+    }
+  });
+  await session.run(
+    'write-fake-machines',
+    `UPDATE fake_machines m SET state = i.state
+     FROM unnest($1::text[], $2::jsonb[]) AS i(machine_id, state) WHERE m.machine_id = i.machine_id`,
+    [[...changed], [...changed].map((id) => JSON.stringify(states.get(id)))],
+  );
+  return results;
+}
+
+/** In the order of their ids, so that two batches can't deadlock. */
+async function lockStates(session: Session, ids: readonly string[]): Promise<Map<string, FakeState>> {
+  const lock = () => readStates(session, ids, 'lock-fake-machines', 'ORDER BY machine_id FOR UPDATE');
+  const locked = await lock();
+  const absent = ids.filter((id) => !locked.has(id));
+  if (absent.length === 0) return locked;
+  await session.run(
+    'create-fake-machines',
+    'INSERT INTO fake_machines (machine_id, state) SELECT unnest($1::text[]), $2 ON CONFLICT DO NOTHING',
+    [absent, JSON.stringify(NEW_FAKE_STATE)],
+  );
+  return lock();
+}
+
+async function readStates(
+  session: Session,
+  ids: readonly string[],
+  name = 'read-fake-machines',
+  lock = '',
+): Promise<Map<string, FakeState>> {
+  const rows = await session.run<{ machine_id: string; state: FakeState }>(
+    name,
+    `SELECT machine_id, state FROM fake_machines WHERE machine_id = ANY($1) ${lock}`,
+    [[...new Set(ids)]],
+  );
+  return new Map(rows.map((row) => [row.machine_id, complete(row.state)]));
 }
 
 /** A machine that was written before a field existed gets the field's initial value. */

@@ -103,6 +103,8 @@ export interface TestServer {
   client<S extends DescService>(service: S, token?: string): Client<S>;
   readonly channel: grpc.Client;
   sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Whether the server claims an operation with its start; otherwise every start waits for a claim. */
+  claimsAtStart: 'where there is room' | 'never';
   stop(): Promise<void>;
 }
 
@@ -118,6 +120,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       done();
     },
   });
+  let started: TestServer | null = null;
   const server = await startServer({
     settings: readSettings(
       {},
@@ -160,6 +163,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     onFatal: (error) => {
       throw error;
     },
+    mayClaimAtStart: () => started?.claimsAtStart !== 'never',
     ...(options.repeatActMs === undefined ? {} : { repeatActMs: options.repeatActMs }),
     ...(options.maxProbeMs === undefined ? {} : { maxProbeMs: options.maxProbeMs }),
     ...(options.schemaCheckMs === undefined ? {} : { schemaCheckMs: options.schemaCheckMs }),
@@ -169,7 +173,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const channel = openChannel(grpcAddress, options.tls && readFileSync(options.tls.caFile));
   const pool = openPool(database.url);
   const client = <S extends DescService>(service: S, token?: string) => clientOf(service, channel, token);
-  return {
+  started = {
     grpcAddress,
     httpUrl: `${options.tls ? 'https' : 'http'}://127.0.0.1:${server.httpPort}`,
     adminToken,
@@ -183,6 +187,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     client,
     channel,
     sql: async (text, values = []) => (await pool.query(text, values)).rows,
+    claimsAtStart: 'where there is room',
     stop: async () => {
       channel.close();
       await pool.end();
@@ -191,6 +196,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       if (!options.dataDir) rmSync(dataDir, { recursive: true, force: true });
     },
   };
+  return started;
 }
 
 /** Files that no machine could boot, for a server that only checks that they are there. One that was built stays. */

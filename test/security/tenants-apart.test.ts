@@ -54,6 +54,7 @@ async function held<T>(start: () => Promise<T>): Promise<T> {
     return await start();
   } finally {
     await server.sql('DROP FUNCTION hold_new_operation CASCADE');
+    server.claimsAtStart = 'where there is room';
   }
 }
 

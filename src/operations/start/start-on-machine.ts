@@ -96,7 +96,7 @@ export async function startOnMachine(
       return { ...decided, approval, operationId: newOperationId() };
     },
   });
-  if (!started.replayed) wake();
+  if (!started.replayed && !started.claimed) wake();
   return started.operation;
 }
 

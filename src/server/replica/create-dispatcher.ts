@@ -10,7 +10,7 @@ import { StepFailure } from '../../engine/step-handler.ts';
 import { endOf } from '../../operations/end-of-operation.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { ControlPlane } from '../../steps/control-plane.ts';
-import { canUndo, handlerFor, isInstant } from '../../steps/registry.ts';
+import { canUndo, handlerFor, instantEnd, isInstant } from '../../steps/registry.ts';
 import { PostgresOperationStore } from '../../store/operations/writer/operation-store.ts';
 import type { LoopWatch } from '../../time/repeat-until-stopped.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -28,6 +28,7 @@ export interface DispatcherOptions {
   readonly crashPoint?: (point: CrashPoint, operation: Job) => void;
   readonly repeatActMs?: number;
   readonly maxProbeMs?: number;
+  readonly mayClaimAtStart?: () => boolean;
 }
 
 export function createDispatcher(
@@ -59,6 +60,8 @@ export function createDispatcher(
       });
     },
     isInstant,
+    instantEnd,
+    mayClaimAtStart: options.mayClaimAtStart,
     leaseMs: settings.leaseMs,
     maxInHand: settings.maxInHand,
     pollMs: 1_000,

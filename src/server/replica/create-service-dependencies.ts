@@ -33,7 +33,10 @@ export function createServiceDependencies(
     ...store,
     providers,
     registrar: new MachineRegistrar(database),
-    starter: new OperationStarter(database, budgets),
+    starter: new OperationStarter(database, budgets, {
+      claims: dispatcher.claimsAtStart,
+      clock: store.clock,
+    }),
     budgets,
     stepDefaults: {
       timeoutSeconds: configuration.step_defaults.timeout_seconds,

@@ -18,6 +18,8 @@ export interface ReplicaOptions {
   /** For tests that would have to wait otherwise. */
   readonly repeatActMs?: number;
   readonly maxProbeMs?: number;
+  /** For tests that hold new operations: whether a start may claim what it creates. */
+  readonly mayClaimAtStart?: () => boolean;
 }
 
 /** How long each part may take to stop in order. */

@@ -68,17 +68,20 @@ export async function readSealable(
   return rows.map(sealedEvent);
 }
 
+/** Without a list of its members: every event of the log is written once in this form. */
 function sealedEvent(row: EventRow): SealedEvent {
-  const members = COLUMNS.flatMap(([column, type]) => {
+  let members = '';
+  for (const [column, type] of COLUMNS) {
     const value = row[column as keyof EventRow];
-    if (value === null) return [];
-    return [`"${column}":${type === 'json' ? canonicalJson(String(value)) : JSON.stringify(value)}`];
-  });
+    if (value === null) continue;
+    const written = type === 'json' ? canonicalJson(String(value)) : JSON.stringify(value);
+    members += `${members === '' ? '' : ','}"${column}":${written}`;
+  }
   return {
     eventId: Number(row.event_id),
     at: String(row.at),
     actorKind: String(row.actor_kind),
     actorId: String(row.actor_id),
-    canonical: `{${members.join(',')}}`,
+    canonical: `{${members}}`,
   };
 }

@@ -1,14 +1,14 @@
 /** Writes the log of operations. Fenced like every write of a holder: lines of one that has lost its lease are dropped. */
 import type { LogLine, LogTail } from '../../../engine/job-store.ts';
 import type { Session } from '../../database/database.ts';
-import { appendEvents } from '../../events/append-events.ts';
 
 const APPEND = `
-  INSERT INTO operation_logs (operation_id, epoch, line, at, stream, step, text, tail)
+  WITH appended AS (INSERT INTO operation_logs (operation_id, epoch, line, at, stream, step, text, tail)
   SELECT i.id, i.epoch, i.line, i.at, i.stream, i.step, i.text, i.tail
   FROM jsonb_to_recordset($1::jsonb) AS i(id text, epoch bigint, line integer, at timestamptz, stream text, step text,
     text text, tail boolean)
-  JOIN operations o ON o.operation_id = i.id AND o.epoch = i.epoch`;
+  JOIN operations o ON o.operation_id = i.id AND o.epoch = i.epoch)
+  SELECT pg_notify('ingot', 'logs')`;
 
 /** Removes the older lines of a log's last part, and counts them with those that were never stored. */
 const TRIM = `
@@ -41,5 +41,4 @@ export async function appendLog(
     const values = [id, epoch, keepBytes, omitted.lines, omitted.bytes, omitted.before];
     await session.run('trim-log', TRIM, values);
   }
-  await appendEvents(session, [], ['logs']);
 }

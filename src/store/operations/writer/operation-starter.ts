@@ -36,6 +36,7 @@ import {
 } from '../../rollouts/rollout-start.ts';
 import { progressOfOperation } from '../operation-progress.ts';
 import { lockPlans } from '../plans.ts';
+import { type ClaimedStart, claimNewOperation, type StarterClaims } from './claim-new-operation.ts';
 import { decideOne, type Known, keyOf, limitsOf, type StartEffects } from './decide-start.ts';
 import { insertOperations } from './insert-operations.ts';
 
@@ -77,8 +78,11 @@ export interface StartRequest {
 }
 
 export interface Started {
+  /** As it was created; it may have moved on in the same transaction. */
   readonly operation: Operation;
   readonly replayed: boolean;
+  /** This replica has it already, or it has ended. */
+  readonly claimed?: true;
 }
 
 /** Undoes the transaction; no caller sees it. */
@@ -86,9 +90,13 @@ class LimitPassed extends Error {}
 
 type Outcome = Started | Fault | StartFenced;
 
+/** When the turn to write events is taken: before the limits are counted, or right before the events are written. */
+type EventTurn = 'early' | 'late';
+
 interface Fresh extends Readonly<StartEffects> {
   readonly request: StartRequest;
   readonly operation: Operation;
+  readonly claimed: ClaimedStart | null;
 }
 
 /** With the version of the budgets in every row, so that a start without budgets sends no statement for them. */
@@ -101,16 +109,19 @@ const FIND_REPLAYS = `
 export class OperationStarter {
   readonly #database: Database;
   readonly #budgets: BudgetBook;
+  readonly #claims: StarterClaims | null;
   readonly #starts: Coalescer<StartRequest, Outcome>;
 
-  constructor(database: Database, budgets: BudgetBook) {
+  /** Without claims, every operation that is started waits for a replica to claim it. */
+  constructor(database: Database, budgets: BudgetBook, claims: StarterClaims | null = null) {
     this.#database = database;
     this.#budgets = budgets;
+    this.#claims = claims;
     this.#starts = new Coalescer({
       maxBatch: 500,
       maxUnderWay: 2,
       flush: (requests) => this.#startAll(requests),
-      isPoisoned: isStatementError,
+      isPoisoned: (error) => isStatementError(error) || error instanceof Fault,
     });
   }
 
@@ -126,57 +137,116 @@ export class OperationStarter {
    */
   async #startAll(requests: readonly StartRequest[]): Promise<Outcome[]> {
     try {
-      return await this.#startOnce(requests, 'late');
+      return await this.#claimAndStart(requests, 'late');
     } catch (error) {
-      if (error instanceof LimitPassed) return this.#startOnce(requests, 'early');
+      if (error instanceof LimitPassed) return this.#claimAndStart(requests, 'early');
       throw error;
     }
   }
 
-  #startOnce(requests: readonly StartRequest[], eventTurn: 'early' | 'late'): Promise<Outcome[]> {
-    return this.#database.transaction(async (session) => {
-      const isAdmitted = await admitStarts(session, requests);
-      const machines = await lockMachines(session, await visibleMachines(session, requests));
-      const { known, budgetVersion } = await findReplays(session, requests);
-      const plans = await lockPlans(
-        session,
-        requests.flatMap(({ planId }) => planId ?? []),
+  /** What was claimed runs when it is committed. */
+  async #claimAndStart(requests: readonly StartRequest[], eventTurn: EventTurn): Promise<Outcome[]> {
+    if (this.#claims === null) return this.#startOnce(requests, eventTurn, () => null);
+    const claims = this.#claims;
+    const claim = claims.claims.open();
+    try {
+      const outcomes = await this.#startOnce(requests, eventTurn, (operation, machine) =>
+        claimNewOperation(operation, machine, claims, claim),
       );
-      const facts = await readInstallFacts(session, machinesToInstall(requests, machines));
-      const budgets = await this.#budgets.limits(session, budgetVersion);
-      const candidates = candidatesOf(requests, machines, budgets);
-      const check = await LimitCheck.open(session, candidates, eventTurn);
-      const fresh: Fresh[] = [];
-      const decided = requests.map((request) => {
-        if (!isAdmitted(request)) return new StartFenced(request.machineId);
-        const effects: StartEffects = { machineEvents: [], approval: null, overridden: [] };
-        const outcome = decideOne(request, { machines, known, plans, facts, budgets, check }, effects);
-        if (isStarted(outcome) && !outcome.replayed) {
-          fresh.push({ request, operation: outcome.operation, ...effects });
-        }
-        return outcome;
-      });
+      claim.committed(claims.clock.now());
+      return outcomes;
+    } catch (error) {
+      claim.failed(error);
+      throw error;
+    }
+  }
+
+  #startOnce(
+    requests: readonly StartRequest[],
+    eventTurn: EventTurn,
+    claim: (operation: Operation, machine: Machine) => ClaimedStart | null,
+  ): Promise<Outcome[]> {
+    return this.#database.transaction(async (session) => {
+      const { decided, fresh, machines, check } = await this.#decideAll(session, requests, eventTurn);
       const outcomes = await withFaults(decided, check);
       await recordStarts(session, startedMachines(requests, outcomes));
       if (fresh.length === 0) return outcomes;
-      const createdAt = await insertOperations(
-        session,
-        fresh.map(({ request, operation, approval }) => ({
-          ...operation,
-          approval,
-          fingerprint: request.fingerprint,
-        })),
-      );
-      await writeMachines(
-        session,
-        fresh.flatMap(({ request }) => machines.get(request.machineId) ?? []),
-        fresh.flatMap((started) => [startedEvent(started), ...started.machineEvents]),
-        ['due'],
-      );
+      const created = fresh.map((start): Fresh => {
+        const machine = start.approval === null ? machines.get(start.request.machineId) : undefined;
+        const claimed = machine ? claim(start.operation, machine) : null;
+        if (claimed) machines.set(start.request.machineId, claimed.machine);
+        return { ...start, claimed };
+      });
+      const written = await this.#write(session, { outcomes, created, machines });
       if (eventTurn === 'late' && (await check.isPassed())) throw new LimitPassed();
-      return outcomes.map((outcome) => withCreation(outcome, createdAt));
+      return written;
     });
   }
+
+  /** On machines that are locked; each decision sees those before it. */
+  async #decideAll(
+    session: Session,
+    requests: readonly StartRequest[],
+    eventTurn: EventTurn,
+  ): Promise<Decided> {
+    const isAdmitted = await admitStarts(session, requests);
+    const machines = await lockMachines(session, await visibleMachines(session, requests));
+    const { known, budgetVersion } = await findReplays(session, requests);
+    const plans = await lockPlans(
+      session,
+      requests.flatMap(({ planId }) => planId ?? []),
+    );
+    const facts = await readInstallFacts(session, machinesToInstall(requests, machines));
+    const budgets = await this.#budgets.limits(session, budgetVersion);
+    const check = await LimitCheck.open(session, candidatesOf(requests, machines, budgets), eventTurn);
+    const fresh: Omit<Fresh, 'claimed'>[] = [];
+    const decided = requests.map((request) => {
+      if (!isAdmitted(request)) return new StartFenced(request.machineId);
+      const effects: StartEffects = { machineEvents: [], approval: null, overridden: [] };
+      const outcome = decideOne(request, { machines, known, plans, facts, budgets, check }, effects);
+      if (isStarted(outcome) && !outcome.replayed) {
+        fresh.push({ request, operation: outcome.operation, ...effects });
+      }
+      return outcome;
+    });
+    return { decided, fresh, machines, check };
+  }
+
+  async #write(session: Session, { outcomes, created, machines }: Writing): Promise<Outcome[]> {
+    const createdAt = await insertOperations(
+      session,
+      created.map(({ request, operation, approval, claimed }) => {
+        return { operation, approval, claimed, fingerprint: request.fingerprint };
+      }),
+      this.#claims?.claims.leaseMs ?? 0,
+    );
+    const waiting = created.some(({ claimed }) => claimed === null);
+    await writeMachines(
+      session,
+      created.flatMap(({ request }) => machines.get(request.machineId) ?? []),
+      created.flatMap((start) => [
+        startedEvent(start),
+        ...start.machineEvents,
+        ...(start.claimed?.events ?? []),
+      ]),
+      waiting ? ['due'] : [],
+    );
+    const claimed = new Set(created.flatMap(({ operation, claimed }) => (claimed ? operation : [])));
+    return outcomes.map((outcome) => withCreation(outcome, createdAt, claimed));
+  }
+}
+
+interface Decided {
+  readonly decided: readonly (Outcome | OverLimit)[];
+  readonly fresh: readonly Omit<Fresh, 'claimed'>[];
+  readonly machines: Map<string, Machine>;
+  readonly check: LimitCheck;
+}
+
+interface Writing {
+  readonly outcomes: readonly Outcome[];
+  readonly created: readonly Fresh[];
+  readonly machines: ReadonlyMap<string, Machine>;
 }
 
 function machinesToInstall(
@@ -255,10 +325,16 @@ async function visibleMachines(session: Session, requests: readonly StartRequest
   return ids;
 }
 
-function withCreation(outcome: Outcome, createdAt: Map<string, Date>): Outcome {
+function withCreation(
+  outcome: Outcome,
+  createdAt: ReadonlyMap<string, Date>,
+  claimed: ReadonlySet<Operation>,
+): Outcome {
   if (outcome instanceof Error) return outcome;
   const at = createdAt.get(outcome.operation.operationId);
-  return at ? { ...outcome, operation: { ...outcome.operation, createdAt: at } } : outcome;
+  if (!at) return outcome;
+  const operation = { ...outcome.operation, createdAt: at };
+  return { ...outcome, operation, ...(claimed.has(outcome.operation) && { claimed: true }) };
 }
 
 function startedEvent({ request, operation, overridden }: Fresh): NewEvent {

@@ -82,7 +82,8 @@ export class PostgresOperationStore implements JobStore<MachineChange> {
   }
 
   async appendLog(lines: readonly LogLine[], tails: readonly LogTail[]): Promise<void> {
-    await this.#database.transaction((session) => appendLog(session, lines, tails));
+    if (tails.length === 0) await appendLog(this.#database, lines, tails);
+    else await this.#database.transaction((session) => appendLog(session, lines, tails));
   }
 
   async #recordAll(recordings: readonly Recording[]): Promise<RecordResult[]> {

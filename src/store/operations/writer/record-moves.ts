@@ -127,7 +127,8 @@ function operationColumns({ job, releaseForMs }: Move): Record<string, unknown> 
   return { ...columns, releaseForMs, deadlineAt: deadlineAt(job) };
 }
 
-function deadlineAt({ status, steps, current }: Job): string | null {
+/** When the current attempt has used up its time limit, as it is stored. */
+export function deadlineAt({ status, steps, current }: Job): string | null {
   const step = steps[current];
   const deadline = step && isActive(status) ? deadlineOf(step) : null;
   return deadline === null ? null : new Date(deadline).toISOString();

@@ -7,7 +7,8 @@
  *
  * Holder and fence. A claim writes `owner` and adds one to `epoch`. From then on the holder names both in every write
  * (renew, record, release), and the write changes nothing when the row has others. The epoch grows in two statements only:
- * in a claim, and in an operator's action, which takes the row away from its holder. Callers and operators do not fence: they
+ * in a claim, and in an operator's action, which takes the row away from its holder. A start that claims what it creates inserts
+ * the row with an owner and the epoch 1 (claim-new-operation.ts). Callers and operators do not fence: they
  * lock the row first and decide on what they have read.
  *
  * `due_at` is when the row may be claimed. A new row is due at once, a waiting one at its next poll, a held one when its lease
