@@ -21,6 +21,7 @@ const MAY_IMPORT = {
   'src/issuers': [],
   'src/connections': ['src/domain', 'src/engine'],
   'src/hosts': ['src/domain', 'src/engine', 'src/providers', 'src/connections'],
+  'src/redfish': ['src/domain', 'src/engine', 'src/connections'],
   'src/clusters': ['src/domain', 'src/engine', 'src/providers', 'src/connections'],
   'src/providers/fake': ['src/domain', 'src/engine', 'src/providers'],
   'src/providers/generic': ['src/providers'],
@@ -31,6 +32,7 @@ const MAY_IMPORT = {
     'src/connections',
     'src/hosts',
     'src/clusters',
+    'src/redfish',
   ],
   'src/providers/maas': [
     'src/domain',

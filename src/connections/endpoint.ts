@@ -31,16 +31,8 @@ export function sshEndpointOf(machine: Machine): Endpoint {
   });
 }
 
-export function bmcEndpointOf(machine: Machine): Endpoint {
-  const { bmc_endpoint: text } = machine.spec;
-  if (isUrl(text)) {
-    throw new StepFailure({
-      class: 'permanent',
-      code: 'REDFISH_NOT_SUPPORTED',
-      message: `${machine.machineId} has a URL in spec.bmc_endpoint, which means Redfish; only IPMI is supported: host or host:port`,
-    });
-  }
-  const endpoint = parseEndpoint(text, IPMI_PORT);
+export function ipmiEndpointOf(machine: Machine): Endpoint {
+  const endpoint = parseEndpoint(machine.spec.bmc_endpoint, IPMI_PORT);
   if (endpoint) return endpoint;
   throw new StepFailure({
     class: 'permanent',
@@ -49,11 +41,7 @@ export function bmcEndpointOf(machine: Machine): Endpoint {
   });
 }
 
-/** Whether there is a BMC that IPMI could ask. */
-export function hasIpmi({ spec }: Machine): boolean {
-  return spec.bmc_endpoint !== '' && !isUrl(spec.bmc_endpoint);
-}
-
-function isUrl(endpoint: string): boolean {
+/** It means Redfish; IPMI has host or host:port. */
+export function isUrl(endpoint: string): boolean {
   return endpoint.includes('://');
 }

@@ -11,7 +11,7 @@ import { TLSSocket } from 'node:tls';
 import { AddressNotAllowed } from './address-rules.ts';
 
 export interface HttpExchange {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
@@ -21,12 +21,16 @@ export interface HttpExchange {
   readonly signal: AbortSignal;
   /** Called when the connection is open, right before the request is sent. */
   readonly beforeSending: () => void;
+  /** Called before that, with a connection over TLS: throws where its other end is not the one that is expected. */
+  readonly checkPeer?: (socket: TLSSocket) => void;
 }
 
 export interface HttpAnswer {
   readonly status: number;
   readonly retryAfterMs: number | null;
   readonly isJson: boolean;
+  /** By lower-case names; of a header that is there several times, the first. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
@@ -81,6 +85,7 @@ function send(wanted: HttpExchange, end: AbortSignal): Promise<HttpAnswer> {
     request.once('socket', (socket) => {
       whenConnected(socket, () => {
         try {
+          if (socket instanceof TLSSocket) wanted.checkPeer?.(socket);
           wanted.beforeSending();
           finish(request, wanted.body);
         } catch (error) {
@@ -124,11 +129,18 @@ function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAn
         status: response.statusCode ?? 0,
         retryAfterMs: retryAfterMs(response.headers['retry-after']),
         isJson: /^application\/json\b/i.test(response.headers['content-type'] ?? ''),
+        headers: firstOfEach(response),
         body: Buffer.concat(chunks).toString('utf8'),
       });
     });
     response.on('close', () => reject(new NoAnswer('broken', 'it was cut off')));
   });
+}
+
+function firstOfEach({ headersDistinct }: IncomingMessage): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(headersDistinct).map(([name, values]) => [name, values?.[0] ?? '']),
+  );
 }
 
 function lost(error: NodeJS.ErrnoException, hasAnswer: boolean): unknown {

@@ -282,4 +282,6 @@ export interface Provider {
   readonly checkLabels?: (labels: Labels) => { label: string; problem: string } | null;
   /** Whether its steps read the label, which then stays as it is while an operation is active. None without it. */
   readonly readsLabel?: (name: string) => boolean;
+  /** Ends what is kept open on the other side, such as a session at a BMC. At the end of the server. */
+  readonly stop?: () => Promise<void>;
 }

@@ -8,8 +8,10 @@ import { datacenterConfiguration } from '../../src/providers/datacenter/datacent
 import { fresh } from '../api/fleet.ts';
 import { bmcFields } from '../datacenter/bmc-site.ts';
 import { boot, call, newMac, proofOf, report } from '../nodes/rest.ts';
+import { testAuthority } from '../parts/certificates.ts';
 import { needs } from '../parts/debian-packages.ts';
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import type { RedfishSimulatorOptions } from '../parts/redfish/simulator.ts';
 import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { VaultSimulator } from '../parts/vault/simulator.ts';
@@ -35,6 +37,8 @@ export interface BmcScenarioSite {
   readonly mixedUp: RebootingHost;
   /** Has the logins of the provider `vaulted`. */
   readonly vault: VaultSimulator;
+  /** Of Redfish BMCs: the login, and a certificate that only the provider `trusting` trusts. */
+  readonly redfish: RedfishSimulatorOptions;
   readonly parts: { stop(): Promise<void> }[];
   stop(): Promise<void>;
 }
@@ -84,8 +88,23 @@ export async function openBmcScenarioSite(): Promise<BmcScenarioSite> {
       bmc: { ...bmc, allowed_networks: ['127.0.0.0/8'] },
     }),
   };
+  const authority = testAuthority();
+  const redfish = {
+    user: first.user,
+    password: first.password,
+    tls: authority.issue({ name: 'bmc', names: ['127.0.0.1'], purpose: 'server' }),
+  };
+  const trusting = { ...bmc, redfish: { ca_file: authority.caFile } };
   const server = await startTestServer({
-    providers,
+    providers: {
+      ...providers,
+      trusting: datacenterConfiguration.parse({ kind: 'datacenter', ssh, bmc: trusting }),
+      'ipmi-alone': datacenterConfiguration.parse({
+        kind: 'datacenter',
+        ssh,
+        bmc: { ...bmc, protocol: 'ipmi' },
+      }),
+    },
     credentials,
     netboot: { base_url: 'http://127.0.0.1:9' },
   });
@@ -97,11 +116,13 @@ export async function openBmcScenarioSite(): Promise<BmcScenarioSite> {
     host,
     mixedUp,
     vault,
+    redfish,
     parts,
     stop: async () => {
       await server.stop();
       ipmitool.stop();
       rmSync(folder, { recursive: true });
+      authority.remove();
       for (const part of parts) await part.stop();
     },
   };
@@ -141,8 +162,9 @@ async function refusedWith(
   site: BmcScenarioSite,
   words: string,
   only = FROM_DISK,
+  provider = 'dc',
 ): Promise<Failing & Registered> {
-  const registered = await register(site);
+  const registered = await register(site, { provider });
   const { endpoint } = registered.bmc;
   site.ipmitool.answer(endpoint, words);
   const operationId = await runOf(site.server, registered.machineId, only);
@@ -155,8 +177,9 @@ async function changedLater(
   change: (registered: Registered) => Promise<unknown>,
   undo: (registered: Registered) => Promise<unknown>,
   only = FROM_DISK,
+  provider = 'dc',
 ): Promise<Failing> {
-  const failing = await refusedWith(site, REFUSES, only);
+  const failing = await refusedWith(site, REFUSES, only, provider);
   await changedAfterFailure(site.server, failing.operationId, async () => {
     await failing.fix();
     await change(failing);
@@ -278,6 +301,8 @@ export const BMC_SCENARIOS = {
       site,
       ({ machineId }) => setSpec(site.server, machineId, { bmcEndpoint: 'https://127.0.0.1:9' }),
       ({ machineId, bmc }) => setSpec(site.server, machineId, { bmcEndpoint: bmc.endpoint }),
+      FROM_DISK,
+      'ipmi-alone',
     ),
 
   async CREDENTIAL_SOURCE_UNAVAILABLE(site) {

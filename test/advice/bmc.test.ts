@@ -8,10 +8,11 @@ import {
   openBmcScenarioSite,
 } from './bmc-scenarios.ts';
 import { HARDWARE_SCENARIOS } from './hardware-scenarios.ts';
+import { REDFISH_SCENARIOS } from './redfish-scenarios.ts';
 import { follow, followAll, TIME_LIMIT } from './scenario.ts';
 
 let site: BmcScenarioSite;
-const advice = followAll({ ...BMC_SCENARIOS, ...HARDWARE_SCENARIOS });
+const advice = followAll({ ...BMC_SCENARIOS, ...HARDWARE_SCENARIOS, ...REDFISH_SCENARIOS });
 beforeAll(async () => {
   site = await openBmcScenarioSite();
   advice.start(site);

@@ -10,6 +10,7 @@ import {
   RECONFIGURED_SCENARIOS,
   type ReconfiguredSite,
 } from './reconfigured-scenarios.ts';
+import { REDFISH_SCENARIOS } from './redfish-scenarios.ts';
 import { followAll, TIME_LIMIT } from './scenario.ts';
 import { SERVER_SCENARIOS } from './server-scenarios.ts';
 
@@ -18,6 +19,7 @@ const SCENARIOS = {
   ...SERVER_SCENARIOS,
   ...HOST_SCENARIOS,
   ...BMC_SCENARIOS,
+  ...REDFISH_SCENARIOS,
   ...HARDWARE_SCENARIOS,
   ...IPMITOOL_SCENARIOS,
   ...MAAS_SCENARIOS,

@@ -72,7 +72,12 @@ export async function changedAfterFailure(
 export function setSpec(
   server: TestServer,
   machineId: string,
-  spec: { readonly sshEndpoint?: string; readonly bmcEndpoint?: string; readonly macAddresses?: string[] },
+  spec: {
+    readonly sshEndpoint?: string;
+    readonly bmcEndpoint?: string;
+    readonly bmcCertificateSha256?: string;
+    readonly macAddresses?: string[];
+  },
 ) {
   const paths = Object.keys(spec).map(
     (name) => `spec.${name.replace(/[A-Z]/g, (upper) => `_${upper.toLowerCase()}`)}`,

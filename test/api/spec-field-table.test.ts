@@ -44,6 +44,7 @@ const SAMPLES: Partial<Record<SpecFieldName, (n: number) => SpecValue>> = {
   ssh_endpoint: (n) => `ssh-${n}.example:22`,
   bmc_endpoint: (n) => `bmc-${n}.example`,
   ssh_credentials_ref: (n) => `ssh-source-${n}`,
+  bmc_certificate_sha256: (n) => String(n).repeat(64).slice(0, 64),
   bmc_credentials_ref: (n) => `bmc-source-${n}`,
   mac_addresses: (n) => [0, 1].map((port) => `02:07:00:00:${n.toString(16).padStart(2, '0')}:0${port}`),
 };

@@ -75,7 +75,7 @@ describe('a start is refused for', () => {
     ['no BMC', reboot, { bmcEndpoint: '' }, 'NO_BMC_ENDPOINT', 'spec.bmc_endpoint'],
     ['no BMC', runOf('REBOOT'), { bmcEndpoint: '' }, 'NO_BMC_ENDPOINT', 'spec.bmc_endpoint'],
     ['no BMC', runOf('RMA'), { bmcEndpoint: '' }, 'NO_BMC_ENDPOINT', 'graceful-shutdown'],
-    ['a BMC of another kind', reboot, { bmcEndpoint: 'https://127.0.9.9' }, 'REDFISH_NOT_SUPPORTED', 'IPMI'],
+    ['a BMC in plain text', reboot, { bmcEndpoint: 'http://127.0.9.9' }, 'REDFISH_NOT_OFFERED', 'plain text'],
     ['a BMC out of bounds', reboot, { bmcEndpoint: '192.0.2.1' }, 'BMC_ADDRESS_NOT_ALLOWED', '192.0.2.1'],
     ['no address', reimage, { macAddresses: [] }, 'NO_MAC_ADDRESS', 'spec.mac_addresses'],
     ['no host', runOf('NET_RECONFIG'), { sshEndpoint: '' }, 'NO_SSH_ENDPOINT', 'spec.ssh_endpoint'],

@@ -46,6 +46,13 @@ export const REQUIREMENTS = {
     tests: ['test/datacenter/', 'test/advice/bmc', 'test/nodes/erasure', 'test/netboot/', 'test/providers/'],
     when: 'always',
   },
+  sushy: {
+    packages: ['python3-sushy'],
+    files: ['/usr/bin/python3', '/usr/lib/python3/dist-packages/sushy/__init__.py'],
+    purpose: 'a Redfish client that we did not write',
+    tests: ['test/datacenter/redfish-sushy'],
+    when: 'always',
+  },
   qemu: {
     packages: ['qemu-system-x86', 'qemu-utils', 'seabios', 'ipxe-qemu', SHELL],
     files: [

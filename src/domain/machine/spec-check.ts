@@ -58,6 +58,14 @@ export function checkCluster(cluster: string, field: string): string {
   throw invalidField(field, "must be a cluster's name");
 }
 
+/** In lower case without colons. */
+export function checkFingerprint(given: string, field: string): string {
+  const digits = given.replaceAll(':', '').toLowerCase();
+  if (digits !== '' && !/^[0-9a-f]{64}$/.test(digits))
+    throw invalidField(field, 'must be a SHA-256 in 64 hexadecimal digits');
+  return digits;
+}
+
 /** Lower case with colons, whether or not it is a MAC address. */
 export const macSpelling = (mac: string): string => mac.toLowerCase().replaceAll('-', ':');
 

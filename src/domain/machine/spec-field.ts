@@ -11,6 +11,7 @@ import {
   checkCluster,
   checkCredentialsRef,
   checkEndpoint,
+  checkFingerprint,
   checkMacs,
   checkProvider,
   macSpelling,
@@ -198,6 +199,20 @@ export const SPEC_FIELDS = {
     values: 'own',
     shown: {},
     proto: { v1: 2, v2: 2 },
+  },
+  bmc_certificate_sha256: {
+    type: 'text',
+    title: 'BMC certificate',
+    description:
+      'the SHA-256 of the only certificate that its BMC may have (default: it is verified by an authority)',
+    check: checkFingerprint,
+    whileOperationRuns: 'fixed',
+    filter: 'prefixed',
+    inLists: 'no',
+    flag: '--bmc-certificate-sha256 <hex>',
+    values: 'own',
+    shown: {},
+    proto: { v1: 26, v2: 26 },
   },
   bmc_credentials_ref: {
     type: 'text',

@@ -12,12 +12,15 @@ import {
 import { sourceName } from '../../connections/credential-source.ts';
 
 /** What IPMI 2.0 keeps of a password. A BMC would compare no more, and ipmitool sends no more. */
-const MAX_PASSWORD_BYTES = 20;
-const USER = /^[\x21-\x7e]{1,16}$/;
+const MAX_IPMI_PASSWORD_BYTES = 20;
+const MAX_IPMI_USER = 16;
+const USER = /^[\x21-\x7e]{1,64}$/;
 
 export const bmcConfiguration = z
   .strictObject({
-    user: z.string().regex(USER, "must be a user's name of at most 16 characters"),
+    /** auto: a URL in spec.bmc_endpoint is Redfish, a host IPMI. */
+    protocol: z.enum(['auto', 'redfish', 'ipmi']).default('auto'),
+    user: z.string().regex(USER, "must be a user's name of at most 64 characters"),
     password_file: filePath.optional(),
     password_env: variableName.optional(),
     /** In their place: a source of the section credentials, with a login for each machine. */
@@ -31,6 +34,14 @@ export const bmcConfiguration = z
     allowed_networks: allowedNetworks.optional(),
     /** How long a machine may take to be off, where it is switched off to be installed. */
     power_off_seconds: z.number().min(1).max(600).default(30),
+    redfish: z
+      .strictObject({
+        /** Authorities that certificates of BMCs are verified by, instead of the system's; a machine may pin its own. */
+        ca_file: filePath.optional(),
+        /** Takes http:// endpoints, which send the password in plain text. */
+        plaintext: z.enum(['refused', 'allowed']).default('refused'),
+      })
+      .prefault({}),
     boot: z
       .strictObject({
         /** For every boot until it is set again, and not only for the next one. */
@@ -44,6 +55,8 @@ export const bmcConfiguration = z
       .prefault({}),
   })
   .superRefine((given, issues) => {
+    const { ca_file: file } = given.redfish;
+    if (file !== undefined) tryCredential(issues, 'redfish.ca_file', () => readCredential({ file }));
     const ways = [given.password_file, given.password_env, given.credentials];
     if (ways.filter((way) => way !== undefined).length !== 1) {
       const message = 'needs exactly one of password_file and password_env, or credentials';
@@ -52,7 +65,10 @@ export const bmcConfiguration = z
     }
     if (given.credentials !== undefined) return;
     const field = given.password_file === undefined ? 'password_env' : 'password_file';
-    tryCredential(issues, field, () => readBmcLogin(given));
+    tryCredential(issues, field, () => {
+      const login = readBmcLogin(given);
+      if (given.protocol === 'ipmi') checkedForIpmi(login);
+    });
   });
 
 export type BmcConfiguration = z.output<typeof bmcConfiguration>;
@@ -60,6 +76,8 @@ export type BmcConfiguration = z.output<typeof bmcConfiguration>;
 export interface BmcLogin {
   readonly user: string;
   readonly password: string;
+  /** Where it comes from, for messages. */
+  readonly name: string;
   /** Differs for each login, and reveals nothing of it. */
   readonly fingerprint: string;
 }
@@ -75,15 +93,25 @@ export function readBmcLogin(
 
 /** `name` is where the password comes from. */
 export function bmcLogin(user: string, password: string, name: string): BmcLogin {
-  if (!USER.test(user)) throw new CredentialProblem(`${name} has a user's name that IPMI can't use`);
+  if (!USER.test(user)) throw new CredentialProblem(`${name} has a user's name that BMCs can't use`);
   if (password === '') throw new CredentialProblem(`${name} has no password`);
-  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
-    throw new CredentialProblem(`${name} has more than the ${MAX_PASSWORD_BYTES} bytes that IPMI can use`);
-  }
   if (/[\0\r\n]/.test(password)) throw new CredentialProblem(`${name} has more than one line`);
   return {
     user,
     password,
+    name,
     fingerprint: createHash('sha256').update(`${user}\0${password}`).digest('base64'),
   };
+}
+
+/** IPMI has shorter names and passwords than Redfish. */
+export function checkedForIpmi(login: BmcLogin): BmcLogin {
+  const { user, password, name } = login;
+  if (user.length > MAX_IPMI_USER)
+    throw new CredentialProblem(`${name} has a user's name that IPMI can't use`);
+  if (Buffer.byteLength(password) > MAX_IPMI_PASSWORD_BYTES)
+    throw new CredentialProblem(
+      `${name} has more than the ${MAX_IPMI_PASSWORD_BYTES} bytes that IPMI can use`,
+    );
+  return login;
 }

@@ -6,21 +6,19 @@
  * Every command that is sent here may be sent again, and its effect can be observed. So a command without an answer is
  * retryable.
  */
-import { AddressNetworks } from '../../connections/address-networks.ts';
 import { AddressNotAllowed, type AddressRule, allowedAddress } from '../../connections/address-rules.ts';
-import { CredentialProblem } from '../../connections/credential-reference.ts';
-import type { SourceOfMachine } from '../../connections/credential-source.ts';
-import { bmcEndpointOf, type Endpoint, endpointText, hasIpmi } from '../../connections/endpoint.ts';
+import { type Endpoint, endpointText, ipmiEndpointOf } from '../../connections/endpoint.ts';
 import { KeyedMutex } from '../../connections/keyed-mutex.ts';
 import { LoginBreaker } from '../../connections/login-breaker.ts';
 import { unlessAborted } from '../../connections/unless-aborted.ts';
-import { parseAddress } from '../../domain/address/network.ts';
 import { notReachable } from '../../domain/error/connection-words.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { ProbeResult, ProviderCall } from '../provider.ts';
-import { type BmcConfiguration, type BmcLogin, bmcLogin, readBmcLogin } from './bmc-configuration.ts';
+import { type BmcConfiguration, type BmcLogin, checkedForIpmi } from './bmc-configuration.ts';
+import { type BmcLogins, readable } from './bmc-logins.ts';
+import { isAddressRefused, type NetworkCheck } from './bmc-networks.ts';
 import { type IpmiReason, ipmiFailure } from './ipmi-failure.ts';
 import { runIpmitool } from './ipmitool.ts';
 
@@ -57,24 +55,27 @@ const PRIVILEGES = { administrator: 'ADMINISTRATOR', operator: 'OPERATOR' } as c
 export interface BmcsDependencies {
   readonly monotonicNow: () => number;
   readonly rule: AddressRule;
-  readonly credentials: SourceOfMachine;
+  readonly logins: BmcLogins;
+  readonly checkNetwork: NetworkCheck;
 }
 
 export class Bmcs {
   readonly #configuration: BmcConfiguration;
-  readonly #allowed: AddressNetworks | null;
+  readonly #checkNetwork: NetworkCheck;
   readonly #rule: AddressRule;
-  readonly #credentials: SourceOfMachine;
+  readonly #logins: BmcLogins;
   readonly #breaker: LoginBreaker;
   readonly #patience: Patience;
   readonly #mutex = new KeyedMutex();
 
-  constructor(configuration: BmcConfiguration, { monotonicNow, rule, credentials }: BmcsDependencies) {
+  constructor(
+    configuration: BmcConfiguration,
+    { monotonicNow, rule, logins, checkNetwork }: BmcsDependencies,
+  ) {
     this.#rule = rule;
-    this.#credentials = credentials;
+    this.#logins = logins;
     this.#configuration = configuration;
-    const { allowed_networks: networks } = configuration;
-    this.#allowed = networks ? new AddressNetworks(networks) : null;
+    this.#checkNetwork = checkNetwork;
     this.#breaker = new LoginBreaker({ monotonicNow, credential: 'password', maxRefusals: 1 });
     const seconds = configuration.timeout_seconds;
     // With two retries a BMC that does not answer takes ipmitool 4 n + 2 seconds: it should give up by itself, before we end it.
@@ -87,7 +88,7 @@ export class Bmcs {
    */
   async use<T>(call: ProviderCall, work: (bmc: Bmc) => Promise<T>): Promise<T> {
     const { machine, signal } = call;
-    const endpoint = await this.#resolve(bmcEndpointOf(machine), signal);
+    const endpoint = await this.#resolve(ipmiEndpointOf(machine), signal);
     const where = endpointText(endpoint);
     const run = (command: readonly string[]) =>
       this.#run(endpoint, command, {
@@ -110,11 +111,10 @@ export class Bmcs {
     );
   }
 
-  /** Null: the machine has no BMC that has IPMI, or an operation is using it. */
+  /** Null: an operation is using it. */
   async probe(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null> {
-    if (!hasIpmi(machine)) return null;
     try {
-      const endpoint = await this.#resolve(bmcEndpointOf(machine), signal);
+      const endpoint = await this.#resolve(ipmiEndpointOf(machine), signal);
       const where = endpointText(endpoint);
       if (this.#mutex.isLocked(where)) return null;
       const asking = this.#mutex.run(where, signal, () =>
@@ -131,10 +131,9 @@ export class Bmcs {
 
   /** Throws a StepFailure where the spec or the configuration rules the BMC out. A name is resolved when it is used. */
   checkStart(machine: Machine): void {
-    const { host } = bmcEndpointOf(machine);
+    const { host } = ipmiEndpointOf(machine);
     this.#rule.check(host);
-    this.#checkAllowed(host, host);
-    if (!this.#credentials(machine)) read(this.#configuration);
+    this.#checkNetwork(host, host);
   }
 
   /** By address, so that a BMC with two names has one lock, and the address that was checked is the one that is called. */
@@ -148,18 +147,8 @@ export class Bmcs {
       const message = `the BMC ${host} is ${notReachable('the name is not known')}`;
       throw new BmcFailure('NameNotFound', { class: 'retryable', code: 'UNREACHABLE', message }, host);
     }
-    this.#checkAllowed(host, address);
+    this.#checkNetwork(host, address);
     return { host: address, port };
-  }
-
-  #checkAllowed(host: string, address: string): void {
-    if (!this.#allowed || parseAddress(address) === null || this.#allowed.has(address)) return;
-    const message = `the BMC ${host} is not in the provider's bmc.allowed_networks`;
-    throw new BmcFailure('AddressNotAllowed', {
-      class: 'permanent',
-      code: 'BMC_ADDRESS_NOT_ALLOWED',
-      message,
-    });
   }
 
   async #run(
@@ -187,10 +176,8 @@ export class Bmcs {
   }
 
   async #login(machine: Machine, signal: AbortSignal): Promise<BmcLogin> {
-    const source = this.#credentials(machine);
-    if (!source) return read(this.#configuration);
-    const { name, user, password } = await source.read(machine, signal);
-    return readable(() => bmcLogin(user ?? this.#configuration.user, password ?? '', name));
+    const login = await this.#logins.of(machine, signal);
+    return readable(() => checkedForIpmi(login));
   }
 
   #options({ host, port }: Endpoint, { user }: BmcLogin, patience: Patience): string[] {
@@ -214,7 +201,7 @@ const AWAY: Partial<Record<BmcFailure['reason'], Outage['effect']>> = {
 
 /** A StepFailure that also has the reason that a probe reports. */
 export class BmcFailure extends StepFailure {
-  readonly reason: IpmiReason | 'NameNotFound' | 'AddressNotAllowed';
+  readonly reason: IpmiReason | 'NameNotFound';
 
   constructor(reason: BmcFailure['reason'], failure: StepFailure['failure'], where = '') {
     const effect = AWAY[reason];
@@ -226,21 +213,8 @@ export class BmcFailure extends StepFailure {
 /** Null: it says something about us, and nothing about the BMC. */
 function probeReason(error: StepFailure): string | null {
   if (error instanceof BmcFailure) return error.reason;
-  if (error instanceof AddressNotAllowed) return 'AddressNotAllowed';
+  if (isAddressRefused(error)) return 'AddressNotAllowed';
   return error.failure.code === 'AUTHENTICATION_FAILED' ? 'AuthenticationFailed' : null;
-}
-
-function read(configuration: BmcConfiguration): BmcLogin {
-  return readable(() => readBmcLogin(configuration));
-}
-
-function readable(login: () => BmcLogin): BmcLogin {
-  try {
-    return login();
-  } catch (error) {
-    if (!(error instanceof CredentialProblem)) throw error;
-    throw new StepFailure({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE', message: error.message });
-  }
 }
 
 const POWER_STATUS = ['chassis', 'power', 'status'] as const;

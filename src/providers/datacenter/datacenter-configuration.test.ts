@@ -157,9 +157,9 @@ describe('a section bmc', () => {
     ['two passwords', { password_env: VARIABLE }, 'bmc: needs exactly one of password_file and password_env'],
     ['a file that is not there', { password_file: '/nowhere' }, "bmc.password_file: /nowhere can't be read"],
     [
-      'a password that IPMI can’t carry',
+      'a password of several lines',
       { password_file: undefined, password_env: VARIABLE },
-      `bmc.password_env: the environment variable ${VARIABLE} has more than the 20 bytes`,
+      `bmc.password_env: the environment variable ${VARIABLE} has more than one line`,
     ],
     ['the password itself', { password: 'secret' }, 'Unrecognized key'],
     ['a cipher suite that encrypts nothing', { cipher_suite: 0 }, 'bmc.cipher_suite: '],
@@ -171,5 +171,12 @@ describe('a section bmc', () => {
     const problem = `${issue?.path.join('.')}: ${issue?.message}`;
     expect(problem).toContain(words);
     expect(problem).not.toContain('PRIVATE KEY');
+  });
+
+  it('is refused with a password that IPMI can not carry, where it has IPMI alone', () => {
+    writeFileSync(file('long'), 'x'.repeat(21));
+    expect(bmc({ password_file: file('long') }).success).toBe(true);
+    const issue = bmc({ password_file: file('long'), protocol: 'ipmi' }).error?.issues[0];
+    expect(issue?.message).toContain('has more than the 20 bytes that IPMI can use');
   });
 });

@@ -1,4 +1,4 @@
-/** A provider for machines of our own: reached over SSH and IPMI, and joined to clusters with kubeadm. */
+/** A provider for machines of our own: reached over SSH, IPMI and Redfish, and joined to clusters with kubeadm. */
 import { randomInt } from 'node:crypto';
 import { createClusterJoin } from '../../clusters/cluster-join.ts';
 import type { Clusters } from '../../clusters/clusters.ts';
@@ -10,10 +10,10 @@ import { type CredentialSources, sourceOfMachine } from '../../connections/crede
 import { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Capabilities, Provider } from '../provider.ts';
-import { Bmcs } from './bmcs.ts';
+import { type BmcControls, createBmcControls } from './bmc-controls.ts';
+import { createBmcNetboot } from './bmc-netboot.ts';
+import { createBmcPower } from './bmc-power.ts';
 import type { DatacenterConfiguration } from './datacenter-configuration.ts';
-import { createIpmiNetboot } from './ipmi-netboot.ts';
-import { createIpmiPower } from './ipmi-power.ts';
 import { erasingByReports } from './network-erase.ts';
 import { withNetworkInstalls } from './network-install.ts';
 import { datacenterStartChecks } from './start-checks.ts';
@@ -41,22 +41,23 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
   });
   const { bmc } = configuration;
   const bmcs = bmc
-    ? new Bmcs(bmc, {
+    ? createBmcControls(bmc, {
         monotonicNow,
         rule: addresses.machines,
         credentials: sourceOfMachine(credentials, 'bmc_credentials_ref', bmc.credentials),
       })
     : null;
-  const ipmi = bmc && bmcs ? overIpmi(options, bmcs, bmc, hosts) : null;
+  const throughBmcs = bmc && bmcs ? capabilitiesOf(options, bmcs, bmc, hosts) : null;
   return {
     name,
     defaultImage: '',
     checkLabels: checkNodeNameLabel,
     readsLabel: (label) => label === NODE_NAME_LABEL,
     installsOverNetwork: true,
+    stop: async () => bmcs?.stop(),
     startChecks: datacenterStartChecks({ hosts, bmcs, clusters, installs }),
     capabilities: {
-      ...ipmi,
+      ...throughBmcs,
       remoteExec: hosts,
       cluster: {
         ...createClusterJoin({
@@ -76,15 +77,15 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
   };
 }
 
-function overIpmi(
+function capabilitiesOf(
   { installs, now }: DatacenterProviderOptions,
-  bmcs: Bmcs,
+  bmcs: BmcControls,
   bmc: NonNullable<DatacenterConfiguration['bmc']>,
   hosts: SshHosts,
 ): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing'> {
   const options = {
-    power: createIpmiPower({ bmcs, configuration: bmc, remoteExec: hosts }),
-    netboot: createIpmiNetboot(bmcs, bmc),
+    power: createBmcPower({ controlOf: bmcs.of, remoteExec: hosts }),
+    netboot: createBmcNetboot(bmcs.of),
     installs,
     bootPatienceMs: bmc.boot.patience_seconds * 1000,
     powerOffMs: bmc.power_off_seconds * 1000,

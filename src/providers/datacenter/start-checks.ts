@@ -6,12 +6,12 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import type { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Provider } from '../provider.ts';
-import type { Bmcs } from './bmcs.ts';
+import type { BmcControls } from './bmc-controls.ts';
 
 export interface StartCheckDependencies {
   readonly hosts: SshHosts;
   /** Null: the provider has no power, and steps that need it are refused for that. */
-  readonly bmcs: Bmcs | null;
+  readonly bmcs: BmcControls | null;
   readonly clusters: Clusters;
   readonly installs: NetworkInstalls;
 }

@@ -56,6 +56,8 @@ export async function startReplica(
   const addresses = addressRules(options);
   for (const provider of createProviders(configuration, database, createNetworkInstalls(nodes), addresses)) {
     providers.set(provider.name, provider);
+    const { stop } = provider;
+    if (stop) running.stopWith(stop);
   }
   let httpUrl = '';
   const nodeServices = createNodeServices({

@@ -161,11 +161,56 @@ const BMC_FAILURES = {
   },
   REDFISH_NOT_SUPPORTED: {
     classes: ['permanent'],
-    whatHappened: 'spec.bmc_endpoint is a URL, which means Redfish, and this provider uses IPMI alone',
-    check: 'set it to host or host:port',
+    whatHappened: 'spec.bmc_endpoint is a URL, which means Redfish, and its provider has bmc.protocol ipmi',
+    check: 'set it to host or host:port, or set bmc.protocol to auto',
     action: 'retry_stage',
     who: 'operator',
     commands: ['{ingot} update {machine_id} --bmc-endpoint <host[:port]>'],
+  },
+  NOT_REDFISH: {
+    classes: ['needs_human'],
+    whatHappened:
+      'what answers at spec.bmc_endpoint is no Redfish service: a web page, a redirect, another API',
+    check: 'correct spec.bmc_endpoint, or enable Redfish on the BMC',
+    action: 'retry_stage',
+    who: 'operator',
+    commands: ['{ingot} update {machine_id} --bmc-endpoint <https://host>'],
+  },
+  BMC_CERTIFICATE_UNTRUSTED: {
+    classes: ['needs_human'],
+    whatHappened:
+      'the certificate of the BMC is signed by no authority that is trusted, or is not the pinned one',
+    check:
+      'check on site whose certificate it is; then pin the SHA-256 that the error names, or name its authority in bmc.redfish.ca_file of the provider',
+    action: 'retry_stage',
+    who: 'operator',
+    commands: ['{ingot} update {machine_id} --bmc-certificate-sha256 <hex>'],
+  },
+  REDFISH_SYSTEM_NOT_FOUND: {
+    classes: ['permanent'],
+    whatHappened:
+      'the BMC does not have the system that spec.bmc_endpoint names, or has several and it names none',
+    check: 'name the system, as in https://host/redfish/v1/Systems/1; the error lists those that there are',
+    action: 'retry_stage',
+    who: 'operator',
+    commands: ['{ingot} update {machine_id} --bmc-endpoint <https://host/redfish/v1/Systems/id>'],
+  },
+  REDFISH_NOT_OFFERED: {
+    classes: ['permanent'],
+    whatHappened:
+      'the BMC does not offer what the step needs, such as a reset of that type or a boot override',
+    check:
+      'update the firmware of the BMC, or use IPMI for this machine; http:// endpoints need bmc.redfish.plaintext',
+    action: 'retry_stage',
+    who: 'site',
+  },
+  REDFISH_UNREADABLE: {
+    classes: ['retryable'],
+    whatHappened: 'the BMC gave an answer that can not be read: cut off, too large, or of another shape',
+    check:
+      'look at the resource that the error names; a reset of the BMC, or its newest firmware, often helps',
+    action: 'retry_stage',
+    who: 'site',
   },
   IPMITOOL_MISSING: {
     classes: ['needs_human'],

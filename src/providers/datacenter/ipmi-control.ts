@@ -1,8 +1,8 @@
-/** The device of the next boot, set and read back over IPMI. */
-import { StepFailure } from '../../engine/step-handler.ts';
-import type { Netboot } from '../provider.ts';
+/** Power and boot device over IPMI. */
 import type { BmcConfiguration } from './bmc-configuration.ts';
-import { type Bmc, BmcFailure, type Bmcs } from './bmcs.ts';
+import type { BmcControl } from './bmc-control.ts';
+import { bootDeviceNotSet, isRefusedByBmc } from './bmc-refusal.ts';
+import { type Bmc, BmcFailure, type Bmcs, powerOf } from './bmcs.ts';
 import { type IpmiBootDevice, parseBootFlags } from './boot-flags.ts';
 
 /**
@@ -11,15 +11,24 @@ import { type IpmiBootDevice, parseBootFlags } from './boot-flags.ts';
  */
 const KEEP_FLAGS = ['raw', '0x00', '0x08', '0x03', '0x08'] as const;
 
-export function createIpmiNetboot(bmcs: Bmcs, configuration: BmcConfiguration): Netboot {
+export function createIpmiControl(bmcs: Bmcs, configuration: BmcConfiguration): BmcControl {
   const { persistent, efi } = configuration.boot;
   const options = [...(persistent ? ['persistent'] : []), ...(efi ? ['efiboot'] : [])];
   return {
-    async bootDevice(call) {
-      const device = await bmcs.use(call, (bmc) => readBootDevice(bmc, configuration));
-      // The BMC does not know what the network serves.
-      return { device, image: null, pending: false, pollAfterMs: 0 };
+    power: (call) => bmcs.use(call, powerOf),
+    async switchPower(call, to) {
+      await bmcs.use(call, async (bmc) => {
+        call.log(`Switching power ${to} over IPMI`);
+        await bmc.send('chassis', 'power', to);
+      });
     },
+    async shutDown(call) {
+      await bmcs.use(call, async (bmc) => {
+        call.log('Asking the operating system to shut down over IPMI');
+        await bmc.send('chassis', 'power', 'soft');
+      });
+    },
+    bootDevice: (call) => bmcs.use(call, (bmc) => readBootDevice(bmc, configuration)),
     async setBootDevice(call, device) {
       await bmcs.use(call, async (bmc) => {
         call.log(`Setting the boot device to ${device} over IPMI`);
@@ -27,10 +36,14 @@ export function createIpmiNetboot(bmcs: Bmcs, configuration: BmcConfiguration): 
         const option = options.length === 0 ? [] : [`options=${options.join(',')}`];
         await bmc.send('chassis', 'bootdev', device, ...option);
         const set = await readBootDevice(bmc, configuration);
-        if (set !== device) throw notSet(bmc, device, set);
+        const hint =
+          set === 'none' ? ' (or never shows valid boot flags: see bmc.boot.ignore_valid_bit)' : '';
+        if (set !== device) throw bootDeviceNotSet(bmc.where, device, set, hint);
         call.log(`The BMC says: next boot from ${set}`);
       });
     },
+    probe: (machine, signal) => bmcs.probe(machine, signal),
+    checkStart: (machine) => bmcs.checkStart(machine),
   };
 }
 
@@ -39,19 +52,13 @@ async function unlessRefused(sent: Promise<string>): Promise<void> {
   try {
     await sent;
   } catch (error) {
-    if (!(error instanceof BmcFailure) || error.reason !== 'CommandRefused') throw error;
+    if (!isRefusedByBmc(error)) throw error;
   }
 }
 
-export async function readBootDevice(bmc: Bmc, configuration: BmcConfiguration): Promise<IpmiBootDevice> {
+async function readBootDevice(bmc: Bmc, configuration: BmcConfiguration): Promise<IpmiBootDevice> {
   const device = parseBootFlags(await bmc.ask('chassis', 'bootparam', 'get', '5'), configuration);
   if (device !== null) return device;
   const message = `the BMC ${bmc.where} does not say what the machine boots from`;
   throw new BmcFailure('CommandRefused', { class: 'retryable', code: 'BMC_REFUSED', message });
-}
-
-function notSet({ where }: Bmc, wanted: string, set: IpmiBootDevice): StepFailure {
-  const hint = set === 'none' ? ' (or never shows valid boot flags: see bmc.boot.ignore_valid_bit)' : '';
-  const message = `the BMC ${where} was set to boot from ${wanted} and says ${set}${hint}`;
-  return new StepFailure({ class: 'retryable', code: 'BOOT_DEVICE_NOT_SET', message });
 }

@@ -1,0 +1,74 @@
+/** The control of a machine's BMC, by the protocol that its endpoint and the provider choose. */
+import { readFileSync } from 'node:fs';
+import type { AddressRule } from '../../connections/address-rules.ts';
+import type { SourceOfMachine } from '../../connections/credential-source.ts';
+import { isUrl } from '../../connections/endpoint.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import { RedfishServices } from '../../redfish/redfish-services.ts';
+import type { ProbeResult } from '../provider.ts';
+import type { BmcConfiguration } from './bmc-configuration.ts';
+import type { BmcControl } from './bmc-control.ts';
+import { BmcLogins } from './bmc-logins.ts';
+import { createNetworkCheck } from './bmc-networks.ts';
+import { Bmcs } from './bmcs.ts';
+import { createIpmiControl } from './ipmi-control.ts';
+import { createRedfishControl } from './redfish-control.ts';
+
+export interface BmcControls {
+  of(machine: Machine): BmcControl;
+  /** Null: the machine has no BMC that the provider can use, or an operation is using it. */
+  probe(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null>;
+  checkStart(machine: Machine): void;
+  /** Ends what is kept open at BMCs. */
+  stop(): Promise<void>;
+}
+
+export interface BmcControlsDependencies {
+  readonly monotonicNow: () => number;
+  readonly rule: AddressRule;
+  readonly credentials: SourceOfMachine;
+}
+
+export function createBmcControls(
+  configuration: BmcConfiguration,
+  { monotonicNow, rule, credentials }: BmcControlsDependencies,
+): BmcControls {
+  const logins = new BmcLogins(configuration, credentials);
+  const checkNetwork = createNetworkCheck(configuration.allowed_networks);
+  const bmcs = new Bmcs(configuration, { monotonicNow, rule, logins, checkNetwork });
+  const { ca_file: caFile, plaintext } = configuration.redfish;
+  const services = new RedfishServices({
+    monotonicNow,
+    rule,
+    checkNetwork,
+    plaintext,
+    login: (machine, signal) => logins.of(machine, signal),
+    authorities: caFile === undefined ? null : readFileSync(caFile, 'utf8'),
+    limitMs: configuration.timeout_seconds * 1000,
+  });
+  const ipmi = createIpmiControl(bmcs, configuration);
+  const redfish = createRedfishControl(services, configuration);
+  const hasBmc = ({ spec: { bmc_endpoint: endpoint } }: Machine) =>
+    endpoint !== '' && !(configuration.protocol === 'ipmi' && isUrl(endpoint));
+  const of = (machine: Machine) => (isRedfish(configuration, machine) ? redfish : ipmi);
+  return {
+    of,
+    probe: async (machine, signal) => (hasBmc(machine) ? of(machine).probe(machine, signal) : null),
+    checkStart(machine) {
+      of(machine).checkStart(machine);
+      logins.check(machine);
+    },
+    stop: () => services.stop(),
+  };
+}
+
+function isRedfish({ protocol }: BmcConfiguration, { machineId, spec }: Machine): boolean {
+  if (protocol === 'redfish') return true;
+  if (protocol === 'auto' || !isUrl(spec.bmc_endpoint)) return isUrl(spec.bmc_endpoint);
+  throw new StepFailure({
+    class: 'permanent',
+    code: 'REDFISH_NOT_SUPPORTED',
+    message: `${machineId} has a URL in spec.bmc_endpoint, which means Redfish, and its provider has bmc.protocol ipmi`,
+  });
+}

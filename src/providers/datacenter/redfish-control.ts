@@ -1,0 +1,63 @@
+/** Power and boot device over Redfish. */
+import { StepFailure } from '../../engine/step-handler.ts';
+import { readBootSource, setBootSource } from '../../redfish/boot-override.ts';
+import { RedfishFailure } from '../../redfish/redfish-failure.ts';
+import type { RedfishServices } from '../../redfish/redfish-services.ts';
+import { powerOf, reset } from '../../redfish/system-power.ts';
+import type { BmcConfiguration } from './bmc-configuration.ts';
+import type { BmcControl } from './bmc-control.ts';
+import { isAddressRefused } from './bmc-networks.ts';
+import { bootDeviceNotSet } from './bmc-refusal.ts';
+
+/** The devices that steps name. */
+const SOURCES = { pxe: 'pxe', disk: 'disk', none: 'none' } as const;
+
+export function createRedfishControl(
+  services: RedfishServices,
+  { boot }: Pick<BmcConfiguration, 'boot'>,
+): BmcControl {
+  return {
+    power: (call) => services.use(call, async (service) => powerOf(await service.system(), service.where)),
+    switchPower: (call, to) => services.use(call, (service) => reset(service, to, call.log)),
+    shutDown: (call) => services.use(call, (service) => reset(service, 'shutdown', call.log)),
+    bootDevice: (call) => services.use(call, readBootSource),
+    setBootDevice: (call, device) =>
+      services.use(call, async (service) => {
+        const source = SOURCES[device as keyof typeof SOURCES];
+        if (source === undefined) throw new TypeError(`${device} is no boot device`);
+        const wish = {
+          source,
+          lasts: boot.persistent ? 'always' : 'once',
+          mode: boot.efi ? 'UEFI' : null,
+        } as const;
+        const set = await setBootSource(service, wish, call.signal, call.log);
+        if (set !== source) throw bootDeviceNotSet(service.where, device, set);
+        call.log(`The BMC says: next boot from ${set}`);
+      }),
+    async probe(machine, signal) {
+      try {
+        return await services.tryUse(machine, signal, async (service) => {
+          const power = powerOf(await service.system(), service.where);
+          return {
+            ok: true,
+            reason: 'BmcOK',
+            message: `the BMC ${service.where} answers; power is ${power}`,
+          };
+        });
+      } catch (error) {
+        const reason = probeReason(error);
+        if (reason === null) throw error;
+        return { ok: false, reason, message: (error as StepFailure).failure.message };
+      }
+    },
+    checkStart: (machine) => services.checkStart(machine),
+  };
+}
+
+/** Null: it says something about us, and nothing about the BMC. */
+function probeReason(error: unknown): string | null {
+  if (error instanceof RedfishFailure) return error.reason;
+  if (isAddressRefused(error)) return 'AddressNotAllowed';
+  if (!(error instanceof StepFailure)) return null;
+  return error.failure.code === 'AUTHENTICATION_FAILED' ? 'AuthenticationFailed' : null;
+}

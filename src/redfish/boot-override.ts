@@ -1,0 +1,112 @@
+/**
+ * What a system boots from next. Set is what the service says afterwards, not what was sent: it is read back. A one-time
+ * override that some services report as continuous counts, and one that was used up reads as none.
+ */
+import { sleep } from '../time/sleep.ts';
+import { fieldsOf, linkOf, textOf, textsOf } from './extended-error.ts';
+import { RedfishFailure } from './redfish-failure.ts';
+import type { RedfishService, Resource } from './redfish-service.ts';
+import type { VendorQuirk } from './vendor-quirk.ts';
+
+/** `none`: the system boots as its firmware is set up. `other`: from what we never set. */
+export type BootSource = 'pxe' | 'http' | 'disk' | 'cd' | 'setup' | 'none' | 'other';
+
+export interface BootWish {
+  readonly source: Exclude<BootSource, 'other'>;
+  readonly lasts: 'once' | 'always';
+  /** Null: as the system is set up. */
+  readonly mode: 'UEFI' | 'Legacy' | null;
+}
+
+const TARGETS = {
+  pxe: ['Pxe'],
+  http: ['UefiHttp'],
+  disk: ['Hdd'],
+  cd: ['Cd', 'UsbCd'],
+  setup: ['BiosSetup'],
+  none: ['None'],
+} as const satisfies Record<BootWish['source'], readonly string[]>;
+
+const READ_BACK_POLL_MS = 500;
+
+export async function readBootSource(service: RedfishService): Promise<BootSource> {
+  return sourceOf((await bootSettings(service)).boot);
+}
+
+function sourceOf(boot: Readonly<Record<string, unknown>>): BootSource {
+  const target = textOf(boot.BootSourceOverrideTarget);
+  const enabled = textOf(boot.BootSourceOverrideEnabled);
+  if (enabled === 'Disabled' || target === 'None' || target === '') return 'none';
+  const known = Object.entries(TARGETS).find(([, targets]) =>
+    (targets as readonly string[]).includes(target),
+  );
+  return (known?.[0] as BootSource | undefined) ?? 'other';
+}
+
+/** Where the override is changed, and what it is now: in the system, or in the object of its pending settings. */
+async function bootSettings(
+  service: RedfishService,
+): Promise<{ readonly place: Resource; readonly boot: Readonly<Record<string, unknown>> }> {
+  const system = await service.system();
+  const boot = fieldsOf(system.fields.Boot);
+  if ('BootSourceOverrideTarget' in boot) return { place: system, boot };
+  const settings = linkOf(fieldsOf(fieldsOf(system.fields['@Redfish.Settings']).SettingsObject));
+  const pending = settings === null ? null : await service.find(settings);
+  const pendingBoot = fieldsOf(pending?.fields.Boot);
+  if (pending && 'BootSourceOverrideTarget' in pendingBoot) return { place: pending, boot: pendingBoot };
+  throw new RedfishFailure('NotOffered', service.where, `${system.path} has no boot override`);
+}
+
+/** Returns what was read back. */
+export async function setBootSource(
+  service: RedfishService,
+  wish: BootWish,
+  signal: AbortSignal,
+  log: (text: string) => void,
+): Promise<BootSource> {
+  const { place, boot } = await bootSettings(service);
+  const change = overrideFor(service.where, wish, boot, await service.quirks());
+  const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = change;
+  if (wish.lasts === 'always' && enabled === 'Once')
+    log('The BMC offers no lasting override: it is set for the next boot');
+  log(`Setting the boot source to ${target} (${enabled}) over Redfish`);
+  await service.change(place, { Boot: change });
+  const until = performance.now() + service.limitMs;
+  for (;;) {
+    const source = await readBootSource(service);
+    if (source === wish.source || performance.now() > until) return source;
+    await sleep(READ_BACK_POLL_MS, signal);
+    signal.throwIfAborted();
+  }
+}
+
+interface Override {
+  readonly BootSourceOverrideEnabled: 'Once' | 'Continuous' | 'Disabled';
+  readonly BootSourceOverrideTarget: string;
+  readonly BootSourceOverrideMode?: string;
+}
+
+function overrideFor(
+  where: string,
+  { source, lasts, mode }: BootWish,
+  boot: Readonly<Record<string, unknown>>,
+  { bootMode, cdTargets }: VendorQuirk,
+): Override {
+  const choices: readonly string[] = source === 'cd' ? cdTargets : TARGETS[source];
+  const offered = textsOf(boot['BootSourceOverrideTarget@Redfish.AllowableValues']);
+  const target = choices.find((each) => offered.length === 0 || offered.includes(each));
+  if (target === undefined && source !== 'none') {
+    const detail = `a boot from ${choices.join(' or ')}; it offers ${offered.join(', ')}`;
+    throw new RedfishFailure('NotOffered', where, detail);
+  }
+  const lengths = textsOf(boot['BootSourceOverrideEnabled@Redfish.AllowableValues']);
+  const canLast = lengths.length === 0 || lengths.includes('Continuous');
+  const current = textOf(boot.BootSourceOverrideMode);
+  const sentMode = mode ?? current;
+  return {
+    BootSourceOverrideEnabled:
+      source === 'none' ? 'Disabled' : lasts === 'always' && canLast ? 'Continuous' : 'Once',
+    BootSourceOverrideTarget: target ?? 'None',
+    ...(bootMode === 'sent' && sentMode !== '' && current !== '' ? { BootSourceOverrideMode: sentMode } : {}),
+  };
+}

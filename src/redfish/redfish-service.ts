@@ -1,0 +1,150 @@
+/** A Redfish service whose lock we hold: its resources, read and changed. */
+import { fieldsOf, linkOf, textOf } from './extended-error.ts';
+import { RedfishFailure } from './redfish-failure.ts';
+import type { RedfishSession } from './redfish-session.ts';
+import { refusal, type WireAnswer } from './redfish-wire.ts';
+import { messageRule, type VendorQuirk } from './vendor-quirk.ts';
+
+export interface Resource {
+  readonly path: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Its versions, as the header and the body name it: not every service takes both. */
+  readonly etags: readonly string[];
+}
+
+/** A change that is carried out in a task of the service. */
+export interface StartedTask {
+  readonly monitor: string;
+}
+
+const MAX_PAGES = 100;
+
+export class RedfishService {
+  readonly #session: RedfishSession;
+  readonly #call: { readonly checkHeld: () => void; readonly signal: AbortSignal };
+  readonly #wantedSystem: string | null;
+
+  constructor(
+    session: RedfishSession,
+    wantedSystem: string | null,
+    call: { readonly checkHeld: () => void; readonly signal: AbortSignal },
+  ) {
+    this.#session = session;
+    this.#wantedSystem = wantedSystem;
+    this.#call = call;
+  }
+
+  get where(): string {
+    return this.#session.wire.where;
+  }
+
+  /** How long the service may take for an answer, and to show what it has accepted. */
+  get limitMs(): number {
+    return this.#session.wire.limitMs;
+  }
+
+  quirks(): Promise<VendorQuirk> {
+    return this.#session.quirks(this.#call.signal);
+  }
+
+  /** Null: it does not exist. */
+  async find(path: string): Promise<Resource | null> {
+    const { signal } = this.#call;
+    const answer = await this.#session.ask({ method: 'GET', path, signal });
+    if (answer.status === 404) return null;
+    if (answer.status >= 300) throw refusal(this.where, path, answer);
+    const fields = fieldsOf(answer.body);
+    const etags = [answer.headers.etag ?? '', textOf(fields['@odata.etag'])].filter((tag) => tag !== '');
+    return { path, fields, etags: [...new Set(etags)] };
+  }
+
+  async get(path: string): Promise<Resource> {
+    const found = await this.find(path);
+    if (found) return found;
+    throw new RedfishFailure('Unreadable', this.where, `${path} is linked and does not exist`);
+  }
+
+  /** The paths of a collection's members, over all its pages. */
+  async members(path: string): Promise<string[]> {
+    const paths: string[] = [];
+    let next: string | null = path;
+    for (let page = 0; next !== null; page += 1) {
+      if (page === MAX_PAGES)
+        throw new RedfishFailure('Unreadable', this.where, `${path} has more than ${MAX_PAGES} pages`);
+      const { fields } = await this.get(next);
+      const { Members: members } = fields;
+      if (!Array.isArray(members))
+        throw new RedfishFailure('Unreadable', this.where, `${path} has no members`);
+      paths.push(...members.map(linkOf).filter((link) => link !== null));
+      const link = fields['Members@odata.nextLink'] ?? fields['@odata.nextLink'];
+      next = linkOf({ '@odata.id': link });
+    }
+    return paths;
+  }
+
+  /** The machine's system: the one that its endpoint names, or the only one there is. */
+  async system(): Promise<Resource> {
+    const wanted = this.#wantedSystem ?? this.#session.systems.get('') ?? (await this.#onlySystem());
+    const system = await this.find(wanted);
+    if (!system) {
+      this.#session.systems.delete('');
+      throw new RedfishFailure('SystemNotFound', this.where, wanted);
+    }
+    return system;
+  }
+
+  async #onlySystem(): Promise<string> {
+    const { systems } = await this.#session.root(this.#call.signal);
+    const { notMachines } = await this.quirks();
+    const listed = systems === null ? [] : await this.members(systems);
+    const machines = listed.filter((path) => !notMachines?.test(path.split('/').pop() ?? ''));
+    const [only, ...more] = machines;
+    if (only === undefined) throw new RedfishFailure('SystemNotFound', this.where, 'it lists no system');
+    if (more.length > 0) {
+      const several = `it has several; name one in spec.bmc_endpoint: ${machines.join(', ')}`;
+      throw new RedfishFailure('SystemNotFound', this.where, several);
+    }
+    this.#session.systems.set('', only);
+    return only;
+  }
+
+  /**
+   * Changes a resource that was just read. Where the service compares versions and takes none of those that it gave, someone else
+   * has changed the resource meanwhile: the change is refused.
+   */
+  async change(resource: Resource, fields: Readonly<Record<string, unknown>>): Promise<StartedTask | null> {
+    const versions = resource.etags.length === 0 ? [undefined] : resource.etags;
+    let answer: WireAnswer | null = null;
+    for (const etag of versions) {
+      const headers = etag === undefined ? {} : { 'if-match': etag };
+      answer = await this.#effect({ method: 'PATCH', path: resource.path, body: fields, headers });
+      if (answer.status !== 412) break;
+    }
+    return this.#started(resource.path, answer);
+  }
+
+  async post(path: string, fields: Readonly<Record<string, unknown>>): Promise<StartedTask | null> {
+    return this.#started(path, await this.#effect({ method: 'POST', path, body: fields }));
+  }
+
+  /** Sent only while we hold the operation. */
+  async #effect(request: {
+    readonly method: 'PATCH' | 'POST';
+    readonly path: string;
+    readonly body: unknown;
+    readonly headers?: Readonly<Record<string, string>>;
+  }): Promise<WireAnswer> {
+    const { checkHeld, signal } = this.#call;
+    checkHeld();
+    return this.#session.ask({ ...request, signal, beforeSending: checkHeld });
+  }
+
+  /** A success may have a body that looks like an error, and an error may say that there was nothing to do. */
+  #started(path: string, answer: WireAnswer | null): StartedTask | null {
+    if (!answer) throw new TypeError('nothing was sent');
+    if (answer.status >= 300 && messageRule(answer.messages) !== 'already so')
+      throw refusal(this.where, path, answer);
+    const monitor = answer.headers.location ?? linkOf(answer.body);
+    return answer.status === 202 && monitor ? { monitor } : null;
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * A login at one Redfish service, used by one caller at a time. It opens a session where the service has them, and sends the
+ * password with each request where it has none. A session that the service has ended is opened again, once for a request: a
+ * request that was refused for that has not been carried out.
+ */
+import { fieldsOf, linkOf, textOf } from './extended-error.ts';
+import { RedfishFailure } from './redfish-failure.ts';
+import { type RedfishWire, refusal, type WireAnswer, type WireRequest } from './redfish-wire.ts';
+import { quirksOf, type ServiceIdentity, type VendorQuirk } from './vendor-quirk.ts';
+
+const ROOT = '/redfish/v1/';
+const SESSIONS = '/redfish/v1/SessionService/Sessions';
+/** How a service without sessions answers the login. */
+const WITHOUT_SESSIONS: readonly number[] = [404, 405, 501];
+
+export interface RedfishLogin {
+  readonly user: string;
+  readonly password: string;
+  /** Differs for each login, and reveals nothing of it. */
+  readonly fingerprint: string;
+}
+
+export interface ServiceRoot extends ServiceIdentity {
+  readonly systems: string | null;
+  readonly sessions: string;
+}
+
+/** Called with what the service made of the login. */
+export interface LoginResults {
+  accepted(): void;
+  refused(): void;
+}
+
+type Credential =
+  | { readonly kind: 'session'; readonly token: string; readonly location: string | null }
+  | { readonly kind: 'basic'; readonly header: string };
+
+export class RedfishSession {
+  readonly wire: RedfishWire;
+  readonly login: RedfishLogin;
+  readonly #results: LoginResults;
+  #root: ServiceRoot | null = null;
+  #credential: Credential | null = null;
+  /** The path of the machine's system, once it was found. */
+  readonly systems = new Map<string, string>();
+
+  constructor(wire: RedfishWire, login: RedfishLogin, results: LoginResults) {
+    this.wire = wire;
+    this.login = login;
+    this.#results = results;
+  }
+
+  /** Needs no login. Throws a RedfishFailure where it is not one of Redfish. */
+  async root(signal: AbortSignal): Promise<ServiceRoot> {
+    this.#root ??= await readRoot(this.wire, signal);
+    return this.#root;
+  }
+
+  async quirks(signal: AbortSignal): Promise<VendorQuirk> {
+    return quirksOf(await this.root(signal));
+  }
+
+  /** An answer of any status but 401. */
+  async ask(request: WireRequest): Promise<WireAnswer> {
+    const isNew = this.#credential === null;
+    const first = await this.#send(request, this.#credential ?? (await this.#open(request.signal)));
+    if (first.status !== 401) {
+      if (isNew) this.#results.accepted();
+      return first;
+    }
+    const { wire } = this;
+    if (isNew || this.#credential?.kind !== 'session') {
+      this.#credential = null;
+      this.#results.refused();
+      throw refusal(wire.where, request.path, first);
+    }
+    this.#credential = null;
+    return this.ask(request);
+  }
+
+  /** Ends the session on the service. It goes on without one where that fails: the service ends it by its own limit. */
+  async close(signal: AbortSignal): Promise<void> {
+    const credential = this.#credential;
+    this.#credential = null;
+    if (credential?.kind === 'session' && credential.location !== null)
+      await this.#send({ method: 'DELETE', path: credential.location, signal }, credential);
+    this.wire.close();
+  }
+
+  #send(request: WireRequest, credential: Credential): Promise<WireAnswer> {
+    const headers: Record<string, string> =
+      credential.kind === 'session'
+        ? { 'x-auth-token': credential.token }
+        : { authorization: credential.header };
+    return this.wire.ask({ ...request, headers: { ...request.headers, ...headers } });
+  }
+
+  async #open(signal: AbortSignal): Promise<Credential> {
+    const { sessions } = await this.root(signal);
+    const { wire, login } = this;
+    const body = { UserName: login.user, Password: login.password };
+    const answer = await wire.ask({ method: 'POST', path: sessions, body, signal, repeats: 'safely' });
+    const token = answer.headers['x-auth-token'];
+    if (answer.status < 300 && token !== undefined) {
+      const location = pathOf(answer.headers.location) ?? linkOf(answer.body);
+      this.#credential = { kind: 'session', token, location };
+      this.#results.accepted();
+      return this.#credential;
+    }
+    if (WITHOUT_SESSIONS.includes(answer.status)) {
+      const pair = Buffer.from(`${login.user}:${login.password}`).toString('base64');
+      this.#credential = { kind: 'basic', header: `Basic ${pair}` };
+      return this.#credential;
+    }
+    // Some services answer a wrong password with 400, and all of them have read it.
+    if (answer.status === 401 || answer.status === 403 || answer.status === 400) {
+      this.#results.refused();
+      throw new RedfishFailure('AuthenticationFailed', wire.where);
+    }
+    if (answer.status < 300)
+      throw new RedfishFailure('Unreadable', wire.where, 'a new session came without its token');
+    // What the service says of a login may repeat it.
+    throw refusal(wire.where, sessions, { ...answer, messages: [] });
+  }
+}
+
+async function readRoot(wire: RedfishWire, signal: AbortSignal): Promise<ServiceRoot> {
+  const answer = await wire.ask({ method: 'GET', path: ROOT, signal }).catch((error: unknown) => {
+    const isPage = error instanceof RedfishFailure && error.reason === 'Unreadable';
+    throw isPage ? new RedfishFailure('NotRedfish', wire.where, error.detail) : error;
+  });
+  if (answer.status === 503 || answer.status === 429) throw refusal(wire.where, ROOT, answer);
+  if (answer.status >= 300)
+    throw new RedfishFailure('NotRedfish', wire.where, `${ROOT} answered ${answer.status}`);
+  const root = fieldsOf(answer.body);
+  if (textOf(root.RedfishVersion) === '' && linkOf(root.Systems) === null)
+    throw new RedfishFailure('NotRedfish', wire.where, `${ROOT} is not a service root`);
+  return {
+    vendor: textOf(root.Vendor) || (Object.keys(fieldsOf(root.Oem))[0] ?? ''),
+    product: textOf(root.Product),
+    systems: linkOf(root.Systems),
+    sessions: linkOf(fieldsOf(root.Links).Sessions) ?? SESSIONS,
+  };
+}
+
+/** A location is a path or a whole address of the same service; only its path is used. */
+function pathOf(location: string | undefined): string | null {
+  if (location === undefined || !URL.canParse(location, 'https://bmc/')) return null;
+  return new URL(location, 'https://bmc/').pathname;
+}

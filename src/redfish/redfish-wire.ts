@@ -1,0 +1,181 @@
+/**
+ * One request to a Redfish service and its answer. Nothing is trusted: an answer has a largest size, a redirect is refused,
+ * what is not JSON is said to be so, and the certificate is verified by an authority or compared with the one that the machine
+ * has pinned. A request that changes something checks once more, on the open connection, that its sender holds the operation.
+ */
+import type { Agent } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import { type AddressRule, allowedAgent } from '../connections/address-rules.ts';
+import { exchange, NoAnswer } from '../connections/http-exchange.ts';
+import { type ExtendedMessage, extendedMessages, fieldsOf, wordsOf } from './extended-error.ts';
+import type { RedfishEndpoint } from './redfish-endpoint.ts';
+import { failureWithoutAnswer, RedfishFailure } from './redfish-failure.ts';
+import { messageRule } from './vendor-quirk.ts';
+
+/** The largest resources of real BMCs, such as a registry of BIOS attributes, have some megabytes. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** A connection that is not used for so long is closed: BMCs have few. */
+const IDLE_CONNECTION_MS = 5_000;
+
+export interface WireOptions {
+  readonly endpoint: RedfishEndpoint;
+  /** The address that was checked; the name is for the certificate. */
+  readonly address: string;
+  readonly rule: AddressRule;
+  /** PEM of the authorities that are trusted; null: those of the system. */
+  readonly authorities: string | null;
+  /** SHA-256 of the one certificate that is taken, in lower-case hexadecimal; empty: it is verified by an authority. */
+  readonly fingerprint: string;
+  readonly limitMs: number;
+}
+
+export interface WireRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly signal: AbortSignal;
+  /** Right before it is sent; throws where it may not be sent any more. */
+  readonly beforeSending?: () => void;
+  /** No harm is done by sending it twice, as with every read. */
+  readonly repeats?: 'safely';
+}
+
+export interface WireAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Null: the answer has no body. */
+  readonly body: unknown;
+  readonly messages: readonly ExtendedMessage[];
+}
+
+export class RedfishWire {
+  readonly where: string;
+  readonly #options: WireOptions;
+  readonly #origin: string;
+  readonly #agent: Agent;
+
+  constructor(options: WireOptions) {
+    const { endpoint, address, rule, authorities } = options;
+    const { protocol, host, port } = endpoint;
+    this.#options = options;
+    this.where = `${bracketed(host)}:${port}`;
+    this.#origin = `${protocol}//${bracketed(address)}:${port}`;
+    this.#agent = allowedAgent(new URL(this.#origin), rule, {
+      keepAlive: true,
+      maxSockets: 1,
+      timeout: IDLE_CONNECTION_MS,
+      servername: host === address ? '' : host,
+      minVersion: 'TLSv1.2',
+      // checkPeer refuses it instead, before anything is sent: it can say which certificate was found.
+      rejectUnauthorized: false,
+      maxCachedSessions: 0,
+      ...(authorities === null ? {} : { ca: authorities }),
+    });
+  }
+
+  /** How long an answer may take. */
+  get limitMs(): number {
+    return this.#options.limitMs;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** An answer of any status but a redirect. What does no harm is repeated once when a kept connection turns out to be dead. */
+  async ask(request: WireRequest): Promise<WireAnswer> {
+    try {
+      return await this.#exchange(request);
+    } catch (error) {
+      const isDead = error instanceof NoAnswer && error.reason === 'broken';
+      if (!isDead || (request.method !== 'GET' && request.repeats === undefined)) throw this.#failure(error);
+    }
+    try {
+      return await this.#exchange(request);
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  #failure(error: unknown): unknown {
+    return error instanceof NoAnswer ? failureWithoutAnswer(this.where, error) : error;
+  }
+
+  async #exchange({ method, path, headers, body, signal, beforeSending }: WireRequest): Promise<WireAnswer> {
+    const text = body === undefined ? null : JSON.stringify(body);
+    const answer = await exchange({
+      method,
+      url: new URL(path, this.#origin),
+      headers: {
+        host: this.where,
+        accept: 'application/json',
+        'odata-version': '4.0',
+        ...(text === null
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+        ...headers,
+      },
+      body: text,
+      agent: this.#agent,
+      limitMs: this.#options.limitMs,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+      signal,
+      beforeSending: beforeSending ?? (() => {}),
+      checkPeer: (socket) => this.#checkPeer(socket),
+    });
+    const { status } = answer;
+    if (status >= 300 && status < 400)
+      throw new RedfishFailure('NotRedfish', this.where, `it redirects ${path}, which is not followed`);
+    const parsed = parsedBody(answer.body);
+    // A page of HTML that says "not found" is still an answer; a page that says 200 is not what was asked for.
+    if (parsed === undefined && status < 300)
+      throw new RedfishFailure('Unreadable', this.where, `${path} is not JSON`);
+    return { status, headers: answer.headers, body: parsed ?? null, messages: extendedMessages(parsed) };
+  }
+
+  #checkPeer(socket: TLSSocket): void {
+    const { fingerprint: pinned } = this.#options;
+    const found = fingerprintOf(socket);
+    const isExpected = pinned === '' ? socket.authorized : found === pinned;
+    if (isExpected) return;
+    const expected =
+      pinned === '' ? 'no trusted authority signed it for this name' : 'the machine has another one pinned';
+    throw new RedfishFailure('CertificateUntrusted', this.where, `its SHA-256 is ${found}, and ${expected}`);
+  }
+}
+
+function fingerprintOf(socket: TLSSocket): string {
+  return (socket.getPeerCertificate().fingerprint256 ?? '').replaceAll(':', '').toLowerCase();
+}
+
+/** What a status that is no success means. */
+export function refusal(where: string, path: string, answer: WireAnswer): RedfishFailure {
+  const { status, messages, headers } = answer;
+  const words = wordsOf(messages);
+  const detail = `${path} answered ${status}${words === '' ? '' : ` (${words})`}`;
+  if (status === 401) return new RedfishFailure('AuthenticationFailed', where);
+  if (status === 403) return new RedfishFailure('PrivilegeRefused', where, words);
+  if (status === 503 || status === 429 || messageRule(messages) === 'try again')
+    return new RedfishFailure('Busy', where, words, retryAfterMs(headers['retry-after']));
+  return new RedfishFailure('CommandRefused', where, detail);
+}
+
+function retryAfterMs(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
+}
+
+/** Undefined: it is not JSON. Some services call JSON by another type, and other text by this one, so the type is not read. */
+function parsedBody(text: string): unknown {
+  if (text.trim() === '') return null;
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'object' ? fieldsOf(parsed) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,97 @@
+/**
+ * Where BMCs differ from the schema and from each other. This table is the only place that knows vendors: what is not in it is
+ * found out from the service itself (allowable values, settings objects, action infos).
+ */
+import type { ExtendedMessage } from './extended-error.ts';
+
+export interface ServiceIdentity {
+  /** Vendor of the service root, or manufacturer of the system. */
+  readonly vendor: string;
+  readonly product: string;
+}
+
+export interface VendorQuirk {
+  readonly vendor: string;
+  readonly matches: (identity: ServiceIdentity) => boolean;
+  /** BootSourceOverrideMode in a change of the boot override: with the mode that is set, or never. */
+  readonly bootMode: 'sent' | 'left out';
+  /** How a CD of virtual media is called as a boot source, first choice first. */
+  readonly cdTargets: readonly string[];
+  /** Systems of the service that are no machines. */
+  readonly notMachines: RegExp | null;
+  readonly source: string;
+}
+
+const byName = (pattern: RegExp) => (identity: ServiceIdentity) =>
+  pattern.test(identity.vendor) || pattern.test(identity.product);
+
+/** What the schema says, for vendors without a row, and for what a row leaves as it is. */
+const STANDARD = {
+  bootMode: 'sent',
+  cdTargets: ['Cd', 'UsbCd'],
+  notMachines: null,
+} as const;
+
+/** The first row that matches counts. */
+export const VENDOR_QUIRKS: readonly VendorQuirk[] = [
+  {
+    ...STANDARD,
+    vendor: 'HPE iLO',
+    matches: byName(/\bHPE\b|Hewlett/i),
+    bootMode: 'left out',
+    source: 'BootSourceOverrideMode is read-only: ansible-collections/community.general #3509',
+  },
+  {
+    ...STANDARD,
+    vendor: 'Supermicro',
+    matches: byName(/Super ?micro/i),
+    cdTargets: ['UsbCd', 'Cd'],
+    source:
+      'a change without BootSourceOverrideMode reverts it: DMTF/Redfishtool #106; virtual media boots as UsbCd: openstack/sushy',
+  },
+  {
+    ...STANDARD,
+    vendor: 'NVIDIA',
+    matches: byName(/NVIDIA/i),
+    notMachines: /^HGX_/,
+    source: 'a BMC of a GB200 or DGX also lists its HGX baseboard as a system: NVIDIA/libredfish',
+  },
+  {
+    ...STANDARD,
+    vendor: 'any other',
+    matches: () => true,
+    source: 'DSP0266, DSP2046',
+  },
+];
+
+export function quirksOf(identity: ServiceIdentity): VendorQuirk {
+  const found = VENDOR_QUIRKS.find(({ matches }) => matches(identity));
+  if (!found) throw new TypeError('the last row matches everything');
+  return found;
+}
+
+type MessageMeaning = 'try again' | 'already so';
+
+/** Messages whose status alone says something else. */
+const MESSAGE_RULES: ReadonlyArray<{
+  readonly id: RegExp;
+  readonly means: MessageMeaning;
+  readonly source: string;
+}> = [
+  {
+    id: /\.SYS518$|\bSYS518\b/,
+    means: 'try again',
+    source: 'iDRAC is not ready: openstack/sushy, badfish #129',
+  },
+  {
+    id: /\bServiceTemporarilyUnavailable$|\bServiceInUnknownState$/,
+    means: 'try again',
+    source: 'Base registry',
+  },
+  { id: /\bPSU501\b/, means: 'already so', source: 'On when it is on: dellemc-openmanage #132' },
+  { id: /\bNoOperation$/, means: 'already so', source: 'Base registry' },
+];
+
+export function messageRule(messages: readonly ExtendedMessage[]): MessageMeaning | null {
+  return MESSAGE_RULES.find(({ id }) => messages.some((message) => id.test(message.id)))?.means ?? null;
+}

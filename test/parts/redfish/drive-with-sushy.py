@@ -1,0 +1,30 @@
+"""Drives a Redfish service with sushy, the client of OpenStack, and prints what it saw as JSON."""
+import json
+import sys
+
+import sushy
+
+url, user, password, authority = sys.argv[1:5]
+root = sushy.Sushy(url, username=user, password=password, verify=authority)
+system = root.get_system_collection().get_members()[0]
+seen = {
+    "version": root.redfish_version,
+    "resets": sorted(value.value for value in system.get_allowed_reset_system_values()),
+    "before": system.power_state.value,
+}
+system.reset_system(sushy.ResetType.ON)
+system.refresh(force=True)
+seen["after_on"] = system.power_state.value
+system.set_system_boot_options(
+    target=sushy.BootSource.PXE, enabled=sushy.BootSourceOverrideEnabled.ONCE
+)
+system.refresh(force=True)
+seen["boot"] = [system.boot.target.value, system.boot.enabled.value]
+system.reset_system(sushy.ResetType.FORCE_OFF)
+system.refresh(force=True)
+seen["after_off"] = system.power_state.value
+try:
+    sushy.Sushy(url, username=user, password="wrong", verify=authority).get_system_collection()
+except sushy.exceptions.AccessError:
+    seen["wrong_password"] = "refused"
+print(json.dumps(seen))

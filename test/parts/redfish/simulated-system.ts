@@ -1,0 +1,72 @@
+/** The state of a simulated machine behind a BMC: power that takes time, a boot override that is used up by a boot. */
+import type { VendorShape } from './vendor-shape.ts';
+
+export interface BootOverride {
+  enabled: string;
+  target: string;
+  mode: string;
+}
+
+const POWER_OFF_STATES: readonly string[] = ['ForceOff', 'GracefulShutdown'];
+
+export class SimulatedSystem {
+  power: 'On' | 'Off' | 'PoweringOn' | 'PoweringOff' = 'Off';
+  readonly boot: BootOverride = { enabled: 'Disabled', target: 'None', mode: 'UEFI' };
+  /** What each boot was from, oldest first. */
+  readonly boots: string[] = [];
+  readonly resets: string[] = [];
+  version = 1;
+  readonly #settleMs: number;
+  #settling: NodeJS.Timeout | null = null;
+
+  /** `settleMs`: how long power takes to change after the answer. */
+  constructor(settleMs: number) {
+    this.#settleMs = settleMs;
+  }
+
+  /** Null: carried out. Otherwise the reset does not fit the power state. */
+  reset(type: string): 'does not fit' | null {
+    const isOn = this.power === 'On' || this.power === 'PoweringOff';
+    if (type === 'On' && isOn && this.power === 'On') return 'does not fit';
+    if (POWER_OFF_STATES.includes(type) && !isOn) return 'does not fit';
+    this.resets.push(type);
+    // What comes while the machine is on its way off is lost.
+    if (type === 'On' && this.power === 'PoweringOff') return null;
+    const goesOff = POWER_OFF_STATES.includes(type) || (type === 'PushPowerButton' && isOn);
+    if (goesOff) this.#change('PoweringOff', 'Off');
+    else if (type === 'On' || type === 'PushPowerButton') this.#change('PoweringOn', 'On');
+    else this.#bootNow();
+    return null;
+  }
+
+  #change(by: SimulatedSystem['power'], to: 'On' | 'Off'): void {
+    if (this.#settling) clearTimeout(this.#settling);
+    this.power = by;
+    this.version += 1;
+    const settle = () => {
+      this.power = to;
+      this.version += 1;
+      if (to === 'On') this.#bootNow();
+    };
+    if (this.#settleMs === 0) settle();
+    else this.#settling = setTimeout(settle, this.#settleMs);
+  }
+
+  #bootNow(): void {
+    const { boot } = this;
+    this.boots.push(boot.enabled === 'Disabled' ? 'None' : boot.target);
+    if (boot.enabled === 'Once') Object.assign(boot, { enabled: 'Disabled', target: 'None' });
+    this.version += 1;
+  }
+
+  change(override: Partial<BootOverride>, { bootMode }: Pick<VendorShape, 'bootMode'>): void {
+    const { enabled = this.boot.enabled, target = this.boot.target } = override;
+    const mode = override.mode ?? (bootMode === 'reverts' ? 'Legacy' : this.boot.mode);
+    Object.assign(this.boot, { enabled, target, mode });
+    this.version += 1;
+  }
+
+  stop(): void {
+    if (this.#settling) clearTimeout(this.#settling);
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * How the BMCs of vendors look and behave, after captured answers of real ones and after what the sources below report. What
+ * is not here is as the schema has it (DSP2046).
+ */
+export interface VendorShape {
+  readonly root: Readonly<Record<string, unknown>>;
+  readonly systemId: string;
+  readonly manufacturer: string;
+  /** `action`: listed in the action; `info`: in a resource of its own; `none`: nowhere. */
+  readonly resetsListed: 'action' | 'info' | 'none';
+  readonly resets: readonly string[];
+  readonly bootTargets: readonly string[];
+  readonly bootLengths: readonly string[] | null;
+  /** Where the boot override can be changed. */
+  readonly bootAt: 'system' | 'settings' | 'nowhere';
+  /** `kept`: a change without a mode keeps it; `reverts`: it becomes Legacy; `read-only`: a change with it is refused. */
+  readonly bootMode: 'kept' | 'reverts' | 'read-only';
+  /** A change without If-Match is 428, one with a version that is not the current one 412. */
+  readonly needsIfMatch: boolean;
+  /** The version in the header: as in the body, or in another form. */
+  readonly etag: 'strong' | 'weak' | 'none';
+  /** A reset that does not fit the power state. */
+  readonly redundantReset: { readonly status: number; readonly messageId: string };
+  /** The answer to a reset or change that was accepted. */
+  readonly success: 'no content' | 'error-shaped' | 'task';
+  readonly moreSystems: readonly string[];
+  readonly hasSessions: boolean;
+}
+
+const STANDARD: VendorShape = {
+  root: { Vendor: 'Simulated', Product: 'Simulated BMC' },
+  systemId: '1',
+  manufacturer: 'Simulated',
+  resetsListed: 'action',
+  resets: ['On', 'ForceOff', 'GracefulShutdown', 'GracefulRestart', 'ForceRestart', 'PushPowerButton', 'Nmi'],
+  bootTargets: ['None', 'Pxe', 'Cd', 'Hdd', 'BiosSetup', 'UefiTarget', 'UefiHttp'],
+  bootLengths: null,
+  bootAt: 'system',
+  bootMode: 'kept',
+  needsIfMatch: false,
+  etag: 'strong',
+  redundantReset: { status: 204, messageId: '' },
+  success: 'no content',
+  moreSystems: [],
+  hasSessions: true,
+};
+
+export const VENDOR_SHAPES = {
+  standard: STANDARD,
+  dell: {
+    ...STANDARD,
+    root: { Vendor: 'Dell', Product: 'Integrated Dell Remote Access Controller', Oem: { Dell: {} } },
+    systemId: 'System.Embedded.1',
+    manufacturer: 'Dell Inc.',
+    etag: 'none',
+    redundantReset: { status: 409, messageId: 'IDRAC.2.8.PSU501' },
+  },
+  'dell-idrac10': {
+    ...STANDARD,
+    root: { Vendor: 'Dell', Product: 'Integrated Dell Remote Access Controller' },
+    systemId: 'System.Embedded.1',
+    manufacturer: 'Dell Inc.',
+    bootAt: 'settings',
+    redundantReset: { status: 409, messageId: 'IDRAC.2.9.PSU501' },
+  },
+  hpe: {
+    ...STANDARD,
+    root: { Vendor: 'HPE', Product: 'ProLiant DL380 Gen10', Oem: { Hpe: {} } },
+    manufacturer: 'HPE',
+    resets: [
+      'On',
+      'ForceOff',
+      'GracefulShutdown',
+      'ForceRestart',
+      'Nmi',
+      'PushPowerButton',
+      'GracefulRestart',
+    ],
+    bootMode: 'read-only',
+    etag: 'weak',
+    redundantReset: { status: 400, messageId: 'iLO.2.15.InvalidOperationForSystemState' },
+    success: 'error-shaped',
+  },
+  supermicro: {
+    ...STANDARD,
+    root: { Oem: { Supermicro: {} } },
+    manufacturer: 'Supermicro',
+    resetsListed: 'info',
+    bootTargets: ['None', 'Pxe', 'Floppy', 'Usb', 'Hdd', 'BiosSetup', 'UsbCd', 'UefiBootNext', 'UefiHttp'],
+    bootMode: 'reverts',
+  },
+  lenovo: {
+    ...STANDARD,
+    root: { Vendor: 'Lenovo', Oem: { Lenovo: {} } },
+    manufacturer: 'Lenovo',
+    resetsListed: 'info',
+    bootLengths: ['Disabled', 'Once'],
+    success: 'task',
+  },
+  openbmc: {
+    ...STANDARD,
+    root: { Vendor: 'OpenBMC' },
+    systemId: 'system',
+    manufacturer: '',
+    resetsListed: 'info',
+    bootTargets: [],
+  },
+  nvidia: {
+    ...STANDARD,
+    root: { Vendor: 'NVIDIA', Product: 'GB200 NVL' },
+    systemId: 'System_0',
+    manufacturer: 'NVIDIA',
+    moreSystems: ['HGX_Baseboard_0'],
+    bootAt: 'settings',
+    needsIfMatch: true,
+  },
+  ami: {
+    ...STANDARD,
+    root: { Vendor: 'AMI', Product: 'AMI Redfish Server' },
+    systemId: 'Self',
+    manufacturer: 'AMI',
+    bootAt: 'settings',
+    needsIfMatch: true,
+    etag: 'weak',
+  },
+  'old-firmware': { ...STANDARD, bootAt: 'nowhere' },
+  'no-sessions': { ...STANDARD, hasSessions: false },
+} as const satisfies Record<string, VendorShape>;
+
+export type VendorName = keyof typeof VENDOR_SHAPES;
+export const VENDOR_NAMES = Object.keys(VENDOR_SHAPES) as VendorName[];
