@@ -22,6 +22,7 @@ const MachinesPage = lazy(() =>
 const MachinePage = lazy(() =>
   import('./pages/machine/machine-page.tsx').then((m) => ({ default: m.MachinePage })),
 );
+const RacksPage = lazy(() => import('./pages/racks/racks-page.tsx').then((m) => ({ default: m.RacksPage })));
 const OperationsPage = lazy(() =>
   import('./pages/operations/operations-page.tsx').then((m) => ({ default: m.OperationsPage })),
 );
@@ -140,6 +141,7 @@ function Pages() {
       <Route path="/fleet" component={FleetPage} />
       <Route path="/machines" component={MachinesPage} />
       <Route path="/machines/:id">{({ id }) => <MachinePage key={id} machineId={id} />}</Route>
+      <Route path="/racks" component={RacksPage} />
       <Route path="/operations" component={OperationsPage} />
       <Route path="/operations/:id">
         {({ id }) => <OperationPage key={id} operationId={operationIdOf(id)} />}

@@ -14,6 +14,7 @@ export const MENU = [
     pages: [
       { href: '/fleet', title: 'Fleet', icon: 'fleet' },
       { href: '/machines', title: 'Machines', icon: 'machines' },
+      { href: '/racks', title: 'Racks', icon: 'racks' },
       { href: '/operations', title: 'Operations', icon: 'operations' },
       { href: '/rollouts', title: 'Rollouts', icon: 'rollouts' },
     ],

@@ -45,7 +45,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the log of an operation, in 
 
   it('is found by the v1 run id too', { tags: ['extended'] }, async () => {
     const page = await console.open({ path: `/operations/${operationId.replace('op-', 'run-')}` });
-    await page.getByRole('heading', { name: operationId }).waitFor();
+    await page.getByRole('button', { name: `Copy ${operationId}` }).waitFor();
     await page.getByRole('log').getByText(`line ${LINES}`).waitFor();
   });
 

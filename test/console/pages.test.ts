@@ -14,6 +14,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('every page'), () => {
   const PAGES = [
     'Fleet',
     'Machines',
+    'Racks',
     'Operations',
     'Rollouts',
     'Nodes',

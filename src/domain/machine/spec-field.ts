@@ -80,7 +80,7 @@ export const SPEC_FIELDS = {
     inLists: 'counted',
     flag: '--provider <name>',
     values: 'shared',
-    shown: { wideColumn: 'PROVIDER', listColumn: { width: 100, first: 'shown' }, facet: 'yes' },
+    shown: { wideColumn: 'PROVIDER', listColumn: { width: 76, first: 'shown' }, facet: 'yes' },
     proto: { v1: 20, v2: 20 },
   },
   customer_id: {
@@ -262,7 +262,7 @@ export const SPEC_GROUPS = {
   location: {
     title: 'Location',
     inLists: 'no',
-    shown: { wideColumn: 'LOCATION', listColumn: { width: 180, first: 'hidden' } },
+    shown: { wideColumn: 'LOCATION', listColumn: { width: 120, first: 'shown' } },
     proto: { v1: 23, v2: 23 },
   },
 } as const satisfies Record<GroupOf<SpecFieldName>, Pick<FieldRow, 'title' | 'inLists' | 'shown' | 'proto'>>;

@@ -19,7 +19,9 @@ it.each([
     { kind: 'condition', subject: 'RMA', from: 'true', to: 'false', machineId: 'web-1' },
     'cleared RMA of web-1',
   ],
-  [{ kind: 'token', subject: 'anna', to: 'created' }, 'created token anna'],
+  [{ kind: 'token', subject: 'anna', to: 'viewer' }, 'created token anna with role viewer'],
+  [{ kind: 'token', subject: 'anna', from: 'viewer', to: 'revoked' }, 'revoked token anna'],
+  [{ kind: 'rollout', subject: 'ro-1', to: 'running' }, 'started rollout ro-1'],
   [{ kind: 'session', subject: 'session-1', to: 'created' }, 'signed in'],
   [{ kind: 'of a newer server', subject: 'x', to: 'done' }, 'of a newer server x: done'],
 ])('%o reads "%s"', (fields, text) => {

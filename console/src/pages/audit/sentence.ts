@@ -1,4 +1,5 @@
 /** An event as the part of a sentence after its actor: "started reimage of web-1". */
+import { isRole } from '../../../../src/domain/actor.ts';
 import type { EventKind } from '../../../../src/domain/event.ts';
 import type { Event } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 
@@ -25,7 +26,9 @@ const SENTENCES = {
       : `made ${words(subject)} of ${machineId} ${words(to)}`,
   step: ({ subject, machineId, to }) => `made step ${subject} of ${machineId} ${words(to)}`,
   progress: ({ machineId }) => `reported progress of ${machineId}`,
-  token: record,
+  // The event of a new token has its role as its state.
+  token: ({ subject, from, to }) =>
+    from === '' && isRole(to) ? `created token ${subject} with role ${to}` : `${words(to)} token ${subject}`,
   plan: record,
   pool: record,
   image: record,
@@ -37,7 +40,8 @@ const SENTENCES = {
   access: ({ subject, comment }) => `was refused ${subject}${comment === '' ? '' : `: ${comment}`}`,
   audit: ({ subject, to }) => `${words(to)} the audit log${subject === '' ? '' : ` (${subject})`}`,
   budget: record,
-  rollout: record,
+  rollout: ({ subject, from, to }) =>
+    from === '' ? `started rollout ${subject}` : `set rollout ${subject} to ${words(to)}`,
   view: record,
 } as const satisfies Record<EventKind, (event: Said) => string>;
 

@@ -2,6 +2,7 @@ import { Link } from 'wouter';
 import { EFFECTIVE_STATES, type EffectiveState } from '../../../../src/domain/machine/effective-state.ts';
 import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { listOf } from '../../pages.ts';
+import { Icon } from '../../ui/icon.tsx';
 import { countsOf, numberText } from './counts.ts';
 
 /** The six effective states, in their colours and words (docs/operations-api.md). */
@@ -9,6 +10,7 @@ export function EffectiveStates({ overview }: { overview: Overview }) {
   const counts = countsOf(overview, 'effective_state');
   return (
     <section aria-label="Machines by effective state">
+      <HealthLine overview={overview} counts={counts} />
       <ul className="tiles">
         <li>
           <Link className="tile tone-gray" href="/machines">
@@ -33,6 +35,28 @@ export function EffectiveStates({ overview }: { overview: Overview }) {
       </ul>
       <Proportions counts={counts} total={overview.machines} />
     </section>
+  );
+}
+
+/** Whether all is well, before any number: machines whose agent is lost are IDLE, like those that are well. */
+function HealthLine({ overview, counts }: { overview: Overview; counts: ReadonlyMap<string, number> }) {
+  const parts = [
+    [counts.get('ATTENTION') ?? 0, 'need help', listOf('/machines', 'effective_state = ATTENTION')],
+    [counts.get('BLOCKED') ?? 0, 'unusable', listOf('/machines', 'effective_state = BLOCKED')],
+    [overview.agentsLost, 'agents lost', listOf('/agents', 'presence = expired')],
+  ] as const;
+  const troubled = parts.filter(([count]) => count > 0);
+  if (overview.machines === 0) return null;
+  return (
+    <p className={`health tone-${troubled.length > 0 ? 'orange' : 'green'}`} role="status">
+      <Icon name={troubled.length > 0 ? 'warning' : 'check'} />
+      {troubled.length === 0 && <strong>No machine needs attention</strong>}
+      {troubled.map(([count, what, href]) => (
+        <Link key={what} href={href}>
+          <strong>{numberText(count)}</strong> {what}
+        </Link>
+      ))}
+    </p>
   );
 }
 

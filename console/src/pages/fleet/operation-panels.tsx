@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { operations } from '../../api/clients.ts';
 import { type OperationView, operationView } from '../../operation-view.ts';
+import { operationWords } from '../../operation-words.ts';
 import { listOf, machineHref, operationHref, quoted } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
@@ -112,7 +113,7 @@ function OperationRow({
   return (
     <tr>
       <td>
-        <Link href={operationHref(operationId)}>{type}</Link>
+        <Link href={operationHref(operationId)}>{operationWords(type)}</Link>
         <div className="soft clipped">
           {isActive ? message.currentStep || message.waitingFor : message.error?.message}
         </div>

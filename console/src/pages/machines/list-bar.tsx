@@ -14,7 +14,7 @@ export const BULK_VERBS = [
 
 export interface BulkButtonsProps {
   readonly whyNot: (verb: Verb) => string;
-  readonly onAct: (verb: Verb) => void;
+  readonly onAct: (verbs: readonly Verb[]) => void;
 }
 
 /** Why no rollout of the verb can be started now; empty if one can. */
@@ -26,20 +26,34 @@ export function useWhyNotBulk(selected: number): (verb: Verb) => string {
     (selected === 0 ? 'Select machines first, with the checkboxes or the x key.' : '');
 }
 
+/** What often follows from the first is one rollout with both steps. */
+const MAINTENANCE_AND_REIMAGE = ['enter-maintenance', 'reimage'] as const satisfies readonly Verb[];
+
 export function BulkButtons({ whyNot, onAct }: BulkButtonsProps) {
-  return BULK_VERBS.map((verb) => {
-    const { title, destructive } = verbInfo(verb);
-    return (
+  return (
+    <>
+      {BULK_VERBS.map((verb) => {
+        const { title, destructive } = verbInfo(verb);
+        return (
+          <Button
+            key={verb}
+            kind={destructive ? 'danger' : 'plain'}
+            disabledBecause={whyNot(verb)}
+            onClick={() => onAct([verb])}
+          >
+            {title}
+          </Button>
+        );
+      })}
       <Button
-        key={verb}
-        kind={destructive ? 'danger' : 'plain'}
-        disabledBecause={whyNot(verb)}
-        onClick={() => onAct(verb)}
+        kind="danger"
+        disabledBecause={MAINTENANCE_AND_REIMAGE.map(whyNot).find((reason) => reason !== '') ?? ''}
+        onClick={() => onAct(MAINTENANCE_AND_REIMAGE)}
       >
-        {title}
+        Maintenance and reimage
       </Button>
-    );
-  });
+    </>
+  );
 }
 
 export interface SelectionLineProps {

@@ -13,8 +13,10 @@ import type { MachineView } from '../../machine-view.ts';
 import { machineHref, operationHref } from '../../pages.ts';
 import { AvailableBadge } from '../../ui/available-badge.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
+import { HeadlineBadge } from '../../ui/headline-badge.tsx';
 import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
 import { Age } from '../../ui/time.tsx';
+import { DoingCell } from './doing-cell.tsx';
 import { unhealthyConditions } from './unhealthy-conditions.ts';
 import { COLUMN_IDS, columnFacts, labelOfColumn, type StatusColumnId } from './view.ts';
 
@@ -41,6 +43,8 @@ const STATUS_CELLS = {
       {machineId}
     </Link>
   ),
+  headline: ({ message }) => <HeadlineBadge machine={message} />,
+  doing: (machine) => <DoingCell machine={machine} />,
   effective_state: ({ effectiveState }) => (
     <StateBadge
       layer="effective_state"
@@ -101,7 +105,7 @@ function render(id: string, { machineId, machine }: Slot): ReactNode {
   if (machine) return cellOf(id)(machine);
   if (id === 'machine_id') return <span className="mono soft">{machineId}</span>;
   if (machine === undefined) return <span className="skeleton" />;
-  return id === 'effective_state' ? <span className="soft">no longer in the inventory</span> : null;
+  return id === 'headline' ? <span className="soft">no longer in the inventory</span> : null;
 }
 
 /** All columns, those of labels last. */

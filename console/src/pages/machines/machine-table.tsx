@@ -14,7 +14,7 @@ import { features, machineColumns, type Slot } from './machine-columns.tsx';
 import { useKeepPosition } from './use-list-position.ts';
 import type { MachineList } from './use-machine-list.ts';
 import type { Rows } from './use-machine-rows.ts';
-import { ROW_HEIGHT, useVisibleRows } from './use-visible-rows.ts';
+import { useVisibleRows } from './use-visible-rows.ts';
 import { columnFacts, FIXED_COLUMN, type Sort } from './view.ts';
 
 const CHECKBOX_WIDTH = 40;
@@ -35,9 +35,9 @@ export interface MachineTableProps {
 export function MachineTable(props: MachineTableProps) {
   const { list, rows, columns, sort, onSort, selected, onSelect, onSelectShown, position } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const { slots, idsInView, heightAbove, heightBelow, scrollTo } = useVisibleRows(list, rows, scroller);
+  const { slots, rowHeight, heightAbove, heightBelow, scrollTo } = useVisibleRows(list, rows, scroller);
   const { marked, mark } = useTableKeys(list, scroller, scrollTo);
-  useKeepPosition({ list, position, scroller, rowHeight: ROW_HEIGHT, marked, mark });
+  useKeepPosition({ list, position, scroller, rowHeight, marked, mark });
   useSelectKeys(list.ids[marked], onSelect);
   const columnKey = columns.join();
   const table = useMachineColumns(columnKey, slots);
@@ -65,7 +65,7 @@ export function MachineTable(props: MachineTableProps) {
         <thead>
           <tr aria-rowindex={1}>
             <th className="tick">
-              <SelectVisible ids={idsInView} selected={selected} onSelect={onSelectShown} />
+              <SelectAll ids={list.ids} selected={selected} onSelect={onSelectShown} />
             </th>
             {table.getVisibleLeafColumns().map(({ id }) => (
               <Heading key={id} id={id} sort={sort} onSort={onSort} />
@@ -137,18 +137,20 @@ function useMachineColumns(columnKey: string, data: Slot[]) {
   });
 }
 
-interface SelectVisibleProps {
+interface SelectAllProps {
   readonly ids: readonly string[];
   readonly selected: ReadonlySet<string>;
   readonly onSelect: (machineIds: readonly string[]) => void;
 }
 
-function SelectVisible({ ids, selected, onSelect }: SelectVisibleProps) {
-  const count = ids.filter((id) => selected.has(id)).length;
+/** All that match, whatever is in view. */
+function SelectAll({ ids, selected, onSelect }: SelectAllProps) {
+  // The selection is always a part of the list.
+  const count = selected.size;
   return (
     <input
       type="checkbox"
-      aria-label="Select visible rows"
+      aria-label="Select all that match"
       checked={ids.length > 0 && count === ids.length}
       ref={(box) => {
         if (box) box.indeterminate = count > 0 && count < ids.length;

@@ -14,11 +14,14 @@ import { PageTitle } from '../../ui/page-title.tsx';
 import { ALL_OF_THE_FLEET, type Target } from '../rollout-draft/draft.ts';
 import { type Verb, verbInfo } from '../rollout-draft/step-verbs.ts';
 import { ColumnChoice } from './column-choice.tsx';
+import { FACET_FIELDS, FACETS, type FacetField } from './facet-filter.ts';
 import { Facets } from './facets.tsx';
 import { type FilterFault, filterFault, withPlainWords } from './filter-text.ts';
+import { GroupStrip } from './group-strip.tsx';
 import { BULK_VERBS, BulkButtons, ListLine, SelectionLine, useWhyNotBulk } from './list-bar.tsx';
 import type { ListPosition } from './list-position.ts';
 import { MachineTable } from './machine-table.tsx';
+import { SavedViews } from './saved-views.tsx';
 import { SearchBox } from './search-box.tsx';
 import {
   everything,
@@ -34,7 +37,7 @@ import { storedMachine } from './stored-machine.ts';
 import type { Known } from './suggest.ts';
 import { type MachineList, useMachineList } from './use-machine-list.ts';
 import { type Rows, useMachineRows } from './use-machine-rows.ts';
-import { nextSort, readView, type View, writeView } from './view.ts';
+import { DEFAULT_SORT, FIXED_COLUMN, nextSort, readView, type View, writeView } from './view.ts';
 
 const RolloutDrawer = lazy(() =>
   import('../rollout-draft/rollout-drawer.tsx').then((m) => ({ default: m.RolloutDrawer })),
@@ -42,6 +45,8 @@ const RolloutDrawer = lazy(() =>
 
 /** The position in the list, restored when the user comes back from a machine's page. */
 const lastPosition: { current: ListPosition | null } = { current: null };
+/** The selection, too. What is not in the list any more is left out of it. */
+const lastSelection: { current: Selection } = { current: NOTHING };
 
 export function MachinesPage() {
   const [params, setParams] = useSearchParams();
@@ -58,8 +63,8 @@ export function MachinesPage() {
   const rows = useMachineRows();
   const { selection, ...select } = useSelection(list);
   const [acting, setActing] = useState<Acting | null>(null);
-  const act = (verb: Verb) => {
-    if (list) setActing({ verbs: [verb], targets: targetsOf(selection, list, text) });
+  const act = (verbs: readonly Verb[]) => {
+    if (list) setActing({ verbs, targets: targetsOf(selection, list, text) });
   };
   useKey('r', 'Refresh the list', refresh);
   const whyNot = useWhyNotBulk(selection.ids.size);
@@ -67,7 +72,7 @@ export function MachinesPage() {
     ...BULK_VERBS.map((verb) => ({
       text: `${verbInfo(verb).title}: the selected machines`,
       disabledBecause: whyNot(verb),
-      run: () => act(verb),
+      run: () => act([verb]),
     })),
     { text: 'Refresh the list of machines', disabledBecause: '', run: refresh },
   ]);
@@ -82,6 +87,8 @@ export function MachinesPage() {
           known={known}
           onApply={(typed) => show({ filter: withPlainWords(typed) })}
         >
+          <SavedViews />
+          <GroupChoice value={view.group} onChange={(group) => show(grouped(group))} />
           <Button
             onClick={() => show({ facets: view.facets === 'shown' ? 'hidden' : 'shown' })}
             pressed={view.facets === 'shown'}
@@ -103,6 +110,9 @@ export function MachinesPage() {
               onSelectAll={select.all}
               onSelectNone={select.none}
             />
+            {filter !== null && isFacetField(view.group) && (
+              <GroupStrip field={view.group} filter={filter} onFilter={(next) => show({ filter: next })} />
+            )}
             {fault && <InvalidFilter text={text} fault={fault} />}
             {!fault && !list && failure === null && <Loading lines={8} />}
             {!fault && !list && failure !== null && (
@@ -115,7 +125,7 @@ export function MachinesPage() {
               <MachineTable
                 list={list}
                 rows={rows}
-                columns={view.columns}
+                columns={withGroup(view)}
                 sort={view.sort}
                 onSort={(field) => show({ sort: nextSort(view.sort, field) })}
                 selected={selection.ids}
@@ -156,10 +166,14 @@ function targetsOf(selection: Selection, list: MachineList, filter: string): Act
 }
 
 function useSelection(list: MachineList | null) {
-  const [selection, setSelection] = useState(NOTHING);
+  const [chosen, setSelection] = useState(() => lastSelection.current);
   useEffect(() => {
-    setSelection((before) => (list ? kept(before, list) : NOTHING));
+    if (list) setSelection((before) => kept(before, list));
   }, [list]);
+  useEffect(() => {
+    lastSelection.current = chosen;
+  }, [chosen]);
+  const selection = list ? chosen : NOTHING;
   const one = useCallback(
     (id: string, how: 'one' | 'range') =>
       setSelection((before) => (how === 'range' && list ? withRange(before, list, id) : toggled(before, id))),
@@ -174,6 +188,39 @@ function useSelection(list: MachineList | null) {
   };
   const none = () => setSelection(NOTHING);
   return { selection, one, shown, all, none };
+}
+
+function isFacetField(field: string): field is FacetField {
+  return FACET_FIELDS.some((known) => known === field);
+}
+
+function GroupChoice({ value, onChange }: { value: string; onChange: (field: string) => void }) {
+  return (
+    <select
+      className="input"
+      aria-label="Group by"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    >
+      <option value="">No groups</option>
+      {FACET_FIELDS.map((field) => (
+        <option key={field} value={field}>
+          By {FACETS[field].toLowerCase()}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Groups are in the order of their field. */
+function grouped(group: string): Pick<View, 'group' | 'sort'> {
+  return { group, sort: group === '' ? DEFAULT_SORT : { field: group, direction: 'ascending' } };
+}
+
+/** The field of the groups is always a column. */
+function withGroup({ columns, group }: View): readonly string[] {
+  const isShown = group === '' || columns.includes(group);
+  return isShown ? columns : [FIXED_COLUMN, group, ...columns.filter((id) => id !== FIXED_COLUMN)];
 }
 
 function noteOf(isLoading: boolean, failure: unknown): string {

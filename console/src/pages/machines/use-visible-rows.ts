@@ -1,11 +1,10 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo } from 'react';
+import { density, ROW_HEIGHTS } from '../../theme.ts';
 import type { Slot } from './machine-columns.tsx';
 import type { MachineList } from './use-machine-list.ts';
 import { type Rows, useRowsVersion } from './use-machine-rows.ts';
 
-export const ROW_HEIGHT = 34;
-const HEAD_HEIGHT = 34;
 const OVERSCAN = 6;
 /** Rows are fetched before they become visible, and in chunks. */
 const AHEAD = 25;
@@ -18,13 +17,14 @@ export function useVisibleRows(
   scroller: { readonly current: HTMLDivElement | null },
 ) {
   const version = useRowsVersion(rows);
+  const rowHeight = ROW_HEIGHTS[density()];
   const virtualizer = useVirtualizer({
     count: list.ids.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT,
+    estimateSize: () => rowHeight,
     overscan: OVERSCAN,
-    scrollMargin: HEAD_HEIGHT,
-    scrollPaddingStart: HEAD_HEIGHT,
+    scrollMargin: rowHeight,
+    scrollPaddingStart: rowHeight,
   });
   const items = virtualizer.getVirtualItems();
   const first = items[0]?.index ?? 0;
@@ -41,13 +41,11 @@ export function useVisibleRows(
         .map((machineId, offset) => ({ machineId, index: first + offset, machine: rows.get(machineId) })),
     [list, rows, first, end, version],
   );
-  const { range } = virtualizer;
   return {
     slots,
-    /** The ids that are on the screen, without the rows rendered around it. */
-    idsInView: range ? list.ids.slice(range.startIndex, range.endIndex + 1) : [],
-    heightAbove: first * ROW_HEIGHT,
-    heightBelow: Math.max(0, list.ids.length - end) * ROW_HEIGHT,
+    rowHeight,
+    heightAbove: first * rowHeight,
+    heightBelow: Math.max(0, list.ids.length - end) * rowHeight,
     scrollTo: (row: number) => virtualizer.scrollToIndex(row),
   };
 }

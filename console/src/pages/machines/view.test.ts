@@ -17,7 +17,8 @@ describe('the state of the page', () => {
       filter: 'phase=READY AND labels.rack="a b"',
       sort: { field: 'effective_since', direction: 'descending' },
       columns: ['machine_id', 'phase', 'labels.env'],
-      facets: 'hidden',
+      facets: 'shown',
+      group: 'location.rack',
     } as const;
     const params = writeView(new URLSearchParams('tab=x'), view);
     expect(params.get('tab')).toBe('x');
@@ -29,7 +30,8 @@ describe('the state of the page', () => {
       filter: '',
       sort: DEFAULT_SORT,
       columns: DEFAULT_COLUMNS,
-      facets: 'shown',
+      facets: 'hidden',
+      group: '',
     });
     expect(
       writeView(new URLSearchParams('filter=x&sort=-pool'), readView(new URLSearchParams())).toString(),
@@ -51,6 +53,6 @@ describe('the state of the page', () => {
       { field: 'pool', direction: 'descending' },
     ]);
     expect(nextSort(descending, 'pool')).toEqual(DEFAULT_SORT);
-    expect(nextSort(nextSort(DEFAULT_SORT, 'machine_id'), 'machine_id')).toEqual(DEFAULT_SORT);
+    expect(nextSort(nextSort(DEFAULT_SORT, 'effective_state'), 'effective_state')).toEqual(DEFAULT_SORT);
   });
 });

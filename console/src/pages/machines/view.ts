@@ -12,6 +12,8 @@ export interface View {
   readonly sort: Sort;
   readonly columns: readonly string[];
   readonly facets: 'shown' | 'hidden';
+  /** The field that the list is grouped by; empty: none. */
+  readonly group: string;
 }
 
 interface ColumnFacts {
@@ -24,12 +26,14 @@ interface ColumnFacts {
 }
 
 const STATE_COLUMNS = {
-  machine_id: { title: 'Machine', order: 'machine_id', width: 200, first: 'shown' },
-  effective_state: { title: 'Effective state', order: 'effective_state', width: 150, first: 'shown' },
-  phase: { title: 'Phase', order: 'phase', width: 164, first: 'shown' },
-  service: { title: 'Service', order: 'service', width: 138, first: 'shown' },
+  machine_id: { title: 'Machine', order: 'machine_id', width: 136, first: 'shown' },
+  headline: { title: 'State', order: 'effective_state', width: 184, first: 'shown' },
+  doing: { title: 'Doing now', order: '', width: 172, first: 'shown' },
+  effective_state: { title: 'Effective state', order: 'effective_state', width: 150, first: 'hidden' },
+  phase: { title: 'Phase', order: 'phase', width: 164, first: 'hidden' },
+  service: { title: 'Service', order: 'service', width: 138, first: 'hidden' },
   install: { title: 'Install', order: 'install', width: 128, first: 'hidden' },
-  presence: { title: 'Presence', order: 'presence', width: 110, first: 'shown' },
+  presence: { title: 'Presence', order: 'presence', width: 110, first: 'hidden' },
 } as const satisfies Record<string, ColumnFacts>;
 
 /** The spec fields that SPEC_FIELDS shows in lists. */
@@ -40,14 +44,14 @@ const SPEC_COLUMNS: Readonly<Record<string, ColumnFacts>> = Object.fromEntries(
 );
 
 const OTHER_COLUMNS = {
-  effective_rack: { title: 'Rack', order: 'effective_rack', width: 90, first: 'shown' },
-  pool: { title: 'Pool', order: 'pool', width: 100, first: 'shown' },
+  effective_rack: { title: 'Rack', order: 'effective_rack', width: 90, first: 'hidden' },
+  pool: { title: 'Pool', order: 'pool', width: 100, first: 'hidden' },
   schedulable: { title: 'Schedulable', order: 'schedulable', width: 140, first: 'hidden' },
   available: { title: 'Available', order: 'available', width: 140, first: 'hidden' },
-  operation: { title: 'Operation', order: '', width: 150, first: 'shown' },
-  conditions: { title: 'Conditions', order: '', width: 230, first: 'shown' },
-  effective_since: { title: 'In state', order: 'effective_since', width: 90, first: 'shown' },
-  last_keepalive: { title: 'Keepalive', order: '', width: 96, first: 'shown' },
+  operation: { title: 'Operation', order: '', width: 150, first: 'hidden' },
+  conditions: { title: 'Conditions', order: '', width: 112, first: 'shown' },
+  effective_since: { title: 'In state', order: 'effective_since', width: 64, first: 'shown' },
+  last_keepalive: { title: 'Last contact', order: '', width: 84, first: 'shown' },
   labels: { title: 'Labels', order: '', width: 320, first: 'hidden' },
 } as const satisfies Record<string, ColumnFacts>;
 
@@ -64,7 +68,8 @@ export const COLUMN_IDS: readonly string[] = Object.keys(COLUMNS);
 export const FIXED_COLUMN = 'machine_id' satisfies StatusColumnId;
 
 export const DEFAULT_COLUMNS: readonly string[] = COLUMN_IDS.filter((id) => COLUMNS[id]?.first === 'shown');
-export const DEFAULT_SORT: Sort = { field: 'machine_id', direction: 'ascending' };
+/** Trouble first: ATTENTION and BLOCKED are the first by name, too. */
+export const DEFAULT_SORT: Sort = { field: 'effective_state', direction: 'ascending' };
 
 const LABEL = 'labels.';
 
@@ -91,7 +96,8 @@ export function readView(params: URLSearchParams): View {
         ? DEFAULT_SORT
         : { field: sort.replace(/^-/, ''), direction: sort.startsWith('-') ? 'descending' : 'ascending' },
     columns: readColumns(params.get('columns')),
-    facets: params.get('facets') === 'hidden' ? 'hidden' : 'shown',
+    facets: params.get('facets') === 'shown' ? 'shown' : 'hidden',
+    group: params.get('group') ?? '',
   };
 }
 
@@ -112,7 +118,8 @@ export function writeView(current: URLSearchParams, view: View): URLSearchParams
       ? ''
       : `${view.sort.direction === 'descending' ? '-' : ''}${view.sort.field}`,
     columns: view.columns.join() === DEFAULT_COLUMNS.join() ? '' : view.columns.join(),
-    facets: view.facets === 'hidden' ? 'hidden' : '',
+    facets: view.facets === 'shown' ? 'shown' : '',
+    group: view.group,
   };
   for (const [name, value] of Object.entries(values)) {
     if (value === '') next.delete(name);

@@ -11,6 +11,7 @@ import { LogLines } from './log-lines.tsx';
 import { firstNotBelow, hitBeside, LogSearch } from './log-search.ts';
 import type { TailState } from './log-tail.ts';
 import { isStampZone, type StampZone, TIME_ZONES } from './log-text.ts';
+import { StepLines } from './step-lines.ts';
 import { useLog } from './use-log.ts';
 
 const STATES = {
@@ -25,9 +26,19 @@ const STATES = {
 /** How often a screen reader announces new lines; it reads the lines themselves on request. */
 const ANNOUNCE_EVERY_MS = 10_000;
 
-export function LogPanel({ operationId, isActive }: { operationId: string; isActive: boolean }) {
+export interface LogPanelProps {
+  readonly operationId: string;
+  readonly isActive: boolean;
+  /** Only its lines are shown; empty: all are. */
+  readonly step: string;
+  readonly onStep: (step: string) => void;
+}
+
+export function LogPanel({ operationId, isActive, step, onStep }: LogPanelProps) {
   const log = useLog(operationId, isActive);
-  const { buffer, state } = log;
+  const { state } = log;
+  const ofStep = useMemo(() => (step === '' ? null : new StepLines(step)), [step]);
+  const buffer = ofStep ? ofStep.of(log.buffer) : log.buffer;
   const [follow, setFollow] = useState(true);
   const search = useSearch(buffer, () => setFollow(false));
   const [wrapParam, setWrap] = useUrlParam('wrap', 'replace');
@@ -39,10 +50,10 @@ export function LogPanel({ operationId, isActive }: { operationId: string; isAct
     setFollow(!follow);
   };
   useKey('f', 'Follow or pause the log', toggleFollow);
-  const save = () => download(`${operationId}.log`, 'text/plain', [buffer.text(fileLine)]);
+  const save = () => download(`${operationId}.log`, 'text/plain', [log.buffer.text(fileLine)]);
   return (
     <Panel
-      title="Log"
+      title={step === '' ? 'Log' : `Log of ${step}`}
       padding="none"
       actions={
         <span className={`live tone-${state === 'reconnecting' || state === 'failed' ? 'orange' : 'green'}`}>
@@ -51,6 +62,7 @@ export function LogPanel({ operationId, isActive }: { operationId: string; isAct
       }
     >
       <div className="log-tools" role="toolbar" aria-label="Log tools">
+        {step !== '' && <Button onClick={() => onStep('')}>Show all steps</Button>}
         <SearchControls search={search} />
         <span className="gap" />
         <Button pressed={follow} onClick={toggleFollow}>
@@ -75,9 +87,9 @@ export function LogPanel({ operationId, isActive }: { operationId: string; isAct
           Download
         </Button>
       </div>
-      {buffer.dropped > 0 && (
+      {log.buffer.dropped > 0 && (
         <p className="log-note soft">
-          The first {buffer.dropped.toLocaleString('en')} lines are not shown here. Use{' '}
+          The first {log.buffer.dropped.toLocaleString('en')} lines are not shown here. Use{' '}
           <code>ingot op logs {operationId}</code> for the whole log.
         </p>
       )}

@@ -8,20 +8,24 @@ import type { OperatorAction } from '../../../../src/domain/operation/operator-a
 import { operations } from '../../api/clients.ts';
 import { useOfferActions } from '../../keyboard/page-actions.tsx';
 import { type OperationView, operationView } from '../../operation-view.ts';
+import { operationWords } from '../../operation-words.ts';
 import { machineHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Failed, Loading } from '../../ui/blank.tsx';
+import { CopyableId } from '../../ui/copyable-id.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
+import { useUrlParam } from '../../ui/use-url-param.ts';
 import { ApprovalPanel } from './approval-panel.tsx';
 import { CliPanel } from './cli-panel.tsx';
 import { Facts } from './facts.tsx';
 import { HistoryPanel } from './history-panel.tsx';
 import { LogPanel } from './log-panel.tsx';
-import { NextPanel, nextFor } from './next-panel.tsx';
+import { NextPanel } from './next-panel.tsx';
 import { operationKey } from './operation-key.ts';
 import { ActionButtons, ActionDialog, useOfferedActions } from './operator-actions.tsx';
 import { ProgressStrip } from './progress-strip.tsx';
 import { RawPanel } from './raw-panel.tsx';
+import { SameErrorPanel } from './same-error-panel.tsx';
 import { StepsPanel } from './steps-panel.tsx';
 
 export function OperationPage({ operationId }: { operationId: string }) {
@@ -32,6 +36,7 @@ export function OperationPage({ operationId }: { operationId: string }) {
   const view = asked.data ? operationView(asked.data) : null;
   const [, navigate] = useLocation();
   const [chosen, choose] = useState<OperatorAction | null>(null);
+  const [step, setStep] = useUrlParam('step', 'replace');
   const offered = useOfferedActions(view);
   useOfferActions([
     ...offered.map(({ action, title, disabledBecause }) => ({
@@ -52,18 +57,11 @@ export function OperationPage({ operationId }: { operationId: string }) {
   return (
     <>
       <PageTitle
-        title={operationId}
-        actions={
-          view && (
-            <ActionButtons
-              offered={offered}
-              recommended={view.isActive ? null : nextFor(view).action}
-              onChoose={choose}
-            />
-          )
-        }
+        title={view ? `${operationWords(view.type)} ${view.machineId}` : 'Operation'}
+        actions={view && <ActionButtons offered={offered} onChoose={choose} />}
       >
         {view && <States view={view} />}
+        <CopyableId id={operationId} />
       </PageTitle>
       {asked.isPending && <Loading lines={8} />}
       {asked.isError && !view && (
@@ -79,8 +77,11 @@ export function OperationPage({ operationId }: { operationId: string }) {
           <ProgressStrip view={view} />
           <ApprovalPanel view={view} />
           <NextPanel view={view} offered={offered} onChoose={choose} />
-          <StepsPanel view={view} />
-          <LogPanel operationId={operationId} isActive={view.isActive} />
+          <SameErrorPanel view={view} />
+          <div className="op-panes">
+            <StepsPanel view={view} shown={step} onShow={setStep} />
+            <LogPanel operationId={operationId} isActive={view.isActive} step={step} onStep={setStep} />
+          </div>
           <HistoryPanel operationId={operationId} />
           <CliPanel view={view} />
           <RawPanel operation={view.message} />

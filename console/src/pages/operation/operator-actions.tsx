@@ -71,19 +71,18 @@ function useMachineRefusal(view: OperationView | null): string {
   return busyBecause(asked.data) ?? '';
 }
 
+/** None of them is the primary one: that is beside the reason for it, below. */
 export function ActionButtons({
   offered,
-  recommended,
   onChoose,
 }: {
   offered: readonly OfferedAction[];
-  recommended: OperatorAction | null;
   onChoose: (action: OperatorAction) => void;
 }) {
   return offered.map(({ action, title, disabledBecause }) => (
     <Button
       key={action}
-      kind={action === recommended ? 'primary' : UNDOES.includes(action) ? 'danger' : 'plain'}
+      kind={UNDOES.includes(action) ? 'danger' : 'plain'}
       disabledBecause={disabledBecause}
       onClick={() => onChoose(action)}
     >

@@ -9,7 +9,14 @@ import { Panel } from '../../ui/panel.tsx';
 import { durationText, msOf, useNow } from '../../ui/time.tsx';
 import { type Bar, timelineOf } from './timeline.ts';
 
-export function StepsPanel({ view }: { view: OperationView }) {
+export interface StepsPanelProps {
+  readonly view: OperationView;
+  /** The step that the log is filtered to; empty: none. */
+  readonly shown: string;
+  readonly onShow: (step: string) => void;
+}
+
+export function StepsPanel({ view, shown, onShow }: StepsPanelProps) {
   const { steps, currentStep } = view.message;
   const now = useNow();
   // The bars of a finished operation stop at its end, also for steps that have no end time.
@@ -31,30 +38,19 @@ export function StepsPanel({ view }: { view: OperationView }) {
       {steps.length === 0 ? (
         <Empty title="No steps">This operation only updates the machine's record.</Empty>
       ) : (
-        <table className="table steps">
-          <thead>
-            <tr>
-              <th className="number">#</th>
-              <th>State</th>
-              <th>Step</th>
-              <th>Time</th>
-              <th className="number">Duration</th>
-              <th className="number">Attempt</th>
-              <th className="number">Time limit</th>
-            </tr>
-          </thead>
-          <tbody>
-            {steps.map((step, index) => (
-              <Step
-                key={step.name}
-                step={step}
-                place={index + 1}
-                bar={bars[index] ?? null}
-                isCurrent={step.name === currentStep}
-              />
-            ))}
-          </tbody>
-        </table>
+        <ol className="steps">
+          {steps.map((step, index) => (
+            <Step
+              key={step.name}
+              step={step}
+              place={index + 1}
+              bar={bars[index] ?? null}
+              isCurrent={step.name === currentStep}
+              isShown={step.name === shown}
+              onShow={onShow}
+            />
+          ))}
+        </ol>
       )}
     </Panel>
   );
@@ -65,43 +61,46 @@ interface StepProps {
   readonly place: number;
   readonly bar: Bar | null;
   readonly isCurrent: boolean;
+  readonly isShown: boolean;
+  readonly onShow: (step: string) => void;
 }
 
-function Step({ step, place, bar, isCurrent }: StepProps) {
+function Step({ step, place, bar, isCurrent, isShown, onShow }: StepProps) {
   const state = stepState(step.state);
   const { meaning } = stepLifecycle.states[state];
   const title = (state === 'succeeded' && step.doneTitle) || step.title || step.name;
   return (
-    <tr aria-current={isCurrent ? 'step' : undefined}>
-      <td className="number soft">{place}</td>
-      <td>
-        <StateBadge layer="step" state={state} title={meaning} />
-      </td>
-      <td className="step-what">
-        <strong>{title}</strong>{' '}
-        <span className="soft mono">
-          {step.name}
-          {step.kind !== step.name && ` (${step.kind})`}
+    <li className={`step tone-${toneOf('step', state)}`} aria-current={isCurrent ? 'step' : undefined}>
+      <button
+        type="button"
+        className="step-head"
+        aria-pressed={isShown}
+        title={isShown ? 'Show the whole log' : 'Show the log of this step'}
+        onClick={() => onShow(isShown ? '' : step.name)}
+      >
+        <span className="soft numeric">{place}</span>
+        <strong>{title}</strong>
+        <span className="step-facts soft numeric">
+          {state === 'running' && step.progressPercent > 0 && `${step.progressPercent}% · `}
+          {bar && durationText(bar.durationMs)}
         </span>
-        {state === 'running' && step.progressPercent > 0 && (
-          <span className="soft numeric"> {step.progressPercent}%</span>
+      </button>
+      <div className="step-track">
+        {bar && <div className="step-bar" style={{ left: `${bar.left}%`, width: `${bar.width}%` }} />}
+      </div>
+      <p className="step-line">
+        <StateBadge layer="step" state={state} title={meaning} />
+        <span className="soft mono">{step.name}</span>
+        {(step.retryCount > 0 || state !== 'waiting') && (
+          <span className="soft">
+            attempt {step.retryCount + 1} of {step.maxRetries + 1}
+          </span>
         )}
-        {step.message && <div className="step-message">{step.message}</div>}
-      </td>
-      <td className="step-time">
-        <div className={`step-track tone-${toneOf('step', state)}`}>
-          {bar && <div className="step-bar" style={{ left: `${bar.left}%`, width: `${bar.width}%` }} />}
-        </div>
-      </td>
-      <td className="number">{bar ? durationText(bar.durationMs) : <span className="soft">–</span>}</td>
-      <td className="number">
-        {state === 'waiting' && step.retryCount === 0 ? (
-          <span className="soft">–</span>
-        ) : (
-          `${step.retryCount + 1} of ${step.maxRetries + 1}`
+        {step.timeoutSeconds > 0 && (
+          <span className="soft">limit {durationText(step.timeoutSeconds * 1_000)}</span>
         )}
-      </td>
-      <td className="number">{step.timeoutSeconds > 0 ? durationText(step.timeoutSeconds * 1_000) : '–'}</td>
-    </tr>
+      </p>
+      {step.message && <p className="step-message">{step.message}</p>}
+    </li>
   );
 }

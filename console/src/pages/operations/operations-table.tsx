@@ -7,7 +7,9 @@ import { toneOf } from '../../../../src/domain/tone.ts';
 import type { Operation } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { useRowKeys } from '../../keyboard/use-row-keys.ts';
 import { type OperationView, operationView } from '../../operation-view.ts';
+import { operationWords } from '../../operation-words.ts';
 import { machineHref, operationHref } from '../../pages.ts';
+import { shortId } from '../../ui/copyable-id.tsx';
 import { TableFiller } from '../../ui/table-filler.tsx';
 import { Age, Duration } from '../../ui/time.tsx';
 
@@ -105,10 +107,15 @@ const Row = memo(function Row({ operation, place, isMarked }: RowProps) {
   return (
     <tr aria-rowindex={place} aria-selected={isMarked}>
       <td>
-        <Link className="mono" href={operationHref(view.operationId)}>
-          {view.operationId}
+        <Link
+          href={operationHref(view.operationId)}
+          aria-label={`${operationWords(view.type)} ${view.machineId}, ${view.operationId}`}
+        >
+          {operationWords(view.type)}
         </Link>
-        <div>{view.type}</div>
+        <div className="soft mono" title={view.operationId}>
+          {shortId(view.operationId)}
+        </div>
       </td>
       <td>
         <Link className="mono" href={machineHref(view.machineId)} title={view.machineId}>

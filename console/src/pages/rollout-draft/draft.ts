@@ -105,6 +105,12 @@ export function newDraft(target: Target, verbs: readonly Verb[]): Draft {
   };
 }
 
+/** With these parameters of its first step. */
+export function withValues(draft: Draft, values: StepDraft['values']): Draft {
+  const [first, ...rest] = draft.steps;
+  return first ? { ...draft, steps: [{ ...first, values }, ...rest] } : draft;
+}
+
 export function isDestructive({ steps }: Draft): boolean {
   return steps.some(({ verb }) => verbInfo(verb).destructive);
 }

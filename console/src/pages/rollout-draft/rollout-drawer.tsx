@@ -15,7 +15,7 @@ import '../../styles/rollout-draft.css';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { type Draft, draftFault, isDestructive, nameOf, newDraft, type Target } from './draft.ts';
+import { type Draft, draftFault, isDestructive, nameOf, newDraft, type Target, withValues } from './draft.ts';
 import { specOf, yamlOf } from './draft-spec.ts';
 import { WaveFields, WhenFields, WhereFields } from './how-fields.tsx';
 import { LimitFields, SpeedFields, StopFields } from './pace-fields.tsx';
@@ -29,11 +29,13 @@ export interface RolloutDrawerProps {
   /** The first is the one to start with; the user may choose another. */
   readonly targets: readonly [Target, ...Target[]];
   readonly verbs: readonly Verb[];
+  /** Parameters of the first step, by the names of the API. */
+  readonly values?: Readonly<Record<string, string>>;
   readonly onClose: () => void;
 }
 
-export function RolloutDrawer({ targets, verbs, onClose }: RolloutDrawerProps) {
-  const [draft, setDraft] = useState(() => newDraft(targets[0], verbs));
+export function RolloutDrawer({ targets, verbs, values = {}, onClose }: RolloutDrawerProps) {
+  const [draft, setDraft] = useState(() => withValues(newDraft(targets[0], verbs), values));
   const [typed, setTyped] = useState('');
   // The same rollout again is the same request; another draft is another one.
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above

@@ -1,0 +1,30 @@
+import { useState } from 'react';
+import { copyText } from './command.tsx';
+import { Icon } from './icon.tsx';
+
+/** The end of an id, which tells it from others of its time; a click copies all of it. */
+export function shortId(id: string): string {
+  const [kind = '', rest = ''] = id.split(/-(.*)/s);
+  return rest.length <= 10 ? id : `${kind}-…${rest.slice(-6)}`;
+}
+
+export function CopyableId({ id }: { id: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await copyText(id);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1_500);
+  };
+  return (
+    <button
+      type="button"
+      className="copyable-id mono"
+      title={id}
+      aria-label={`${copied ? 'copied' : shortId(id)}, copy ${id}`}
+      onClick={() => void copy()}
+    >
+      {copied ? 'copied' : shortId(id)}
+      <Icon name={copied ? 'check' : 'copy'} size={12} />
+    </button>
+  );
+}
