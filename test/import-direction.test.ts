@@ -81,7 +81,7 @@ const MAY_IMPORT = {
     'src/secret-file.ts',
     'src/package-root.ts',
   ],
-  'src/client': ['src/domain'],
+  'src/client': ['src/domain', 'src/gen'],
   'src/cli': [
     'src/domain',
     'src/issuers',

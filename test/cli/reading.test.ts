@@ -165,6 +165,7 @@ describe('show', () => {
     const { stdout } = await cli.run('machine show machine-1', { now });
     expect(stdout).toBe(`\
 Machine:            machine-1
+State:              ATTENTION · reboot failed (also: unreachable)
                     v2         v1
 Phase:              READY      IN_SERVICE
 EffectiveState:     ATTENTION  IN_SERVICE

@@ -185,7 +185,9 @@ describe('overview', () => {
     );
     expect(stdout).toMatch(/^machines +\d+\neffective_state +.*ATTENTION 1/);
     expect(stdout).toMatch(/finished in 24 h +.*FAILED 1/);
-    expect(stdout).toMatch(new RegExp(`1 +NeedsIntervention .*${machineId}: .*attention=NeedsIntervention`));
+    expect(stdout).toMatch(
+      new RegExp(`1 +reimage failed +NeedsIntervention .*${machineId}: .*attention=NeedsIntervention`),
+    );
     expect(stdout).toMatch(/1 +service +draining +4h 0m .*service=draining AND service_since</);
     const json = JSON.parse((await ingot('overview -o json')).stdout);
     expect(json).toMatchObject({

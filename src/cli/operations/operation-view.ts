@@ -76,6 +76,8 @@ export interface OperationView {
   readonly more?: {
     readonly status: string;
     readonly waitingFor: string;
+    /** Why its step is stalled; empty where it is not. */
+    readonly stalled: string;
     readonly params: Readonly<Record<string, string>>;
     readonly approval?: Approval | undefined;
     /** Empty: it was started alone. */

@@ -24,14 +24,14 @@ import {
 } from './operation-view.ts';
 
 export function operationView(operation: Operation): OperationView {
-  const { operationId, status, waitingFor, params, approval, rolloutId, ...same } = operation;
+  const { operationId, status, waitingFor, params, approval, rolloutId, stalled, ...same } = operation;
   return {
     ...same,
     id: operationId,
     type: OperationType[operation.type] ?? '?',
     phase: phaseNamed(Operation_Phase[operation.phase]),
     steps: operation.steps.map(stepView),
-    more: { status, waitingFor, params, approval, rolloutId },
+    more: { status, waitingFor, params, approval, rolloutId, stalled: stalled?.message ?? '' },
     json: () => jsonOf(OperationSchema, operation),
   };
 }

@@ -1,3 +1,4 @@
+import { messageHeadline } from '../../client/message-headline.ts';
 import { METRIC_NAMES, METRICS, type MetricName } from '../../domain/agent/agent.ts';
 import { bytesText, metricText } from '../../domain/agent/metric-text.ts';
 import { EFFECTIVE_STATES, type EffectiveState } from '../../domain/machine/effective-state.ts';
@@ -22,8 +23,27 @@ function isKnown(state: string): state is EffectiveState {
   return state in EFFECTIVE_STATES;
 }
 
-export function effectiveStateColour(state: string): Colour | undefined {
-  return isKnown(state) ? EFFECTIVE_STATES[state].colour : undefined;
+/** Nothing for one that is quiet: what is well recedes. */
+function headlineColour(machine: Machine, now: number): Colour | undefined {
+  const { tone, colour } = messageHeadline(machine, now);
+  return tone === 'quiet' ? undefined : colour;
+}
+
+/** Below a state that has no mark of its own: lost agents, drift, overdue maintenance, stalled operations. */
+export function hasNote(machine: Machine, now: number): boolean {
+  const { needsAttention } = messageHeadline(machine, now);
+  return needsAttention && !['ATTENTION', 'BLOCKED'].includes(machineView(machine).effectiveState);
+}
+
+function noteColumn(now: number): Column<Machine> {
+  return {
+    header: 'NOTE',
+    cell: (machine) => {
+      const { needsAttention, notes } = messageHeadline(machine, now);
+      return needsAttention ? (notes[0] ?? '') : '';
+    },
+    colour: (machine) => headlineColour(machine, now),
+  };
 }
 
 /** The short forms and marks of a state in a table. */
@@ -62,13 +82,13 @@ const SPEC_COLUMNS: readonly Column<Machine>[] = SPEC_LINES.flatMap(({ shown, te
     : [{ header: shown.wideColumn, cell: ({ spec }) => text(specOfMessage(spec)) }],
 );
 
-const COLUMNS: readonly Column<Machine>[] = [
+const columnsAt = (now: number): readonly Column<Machine>[] => [
   { header: 'MACHINE_ID', minWidth: 11, cell: (machine) => machine.machineId },
   { header: 'PHASE', cell: (machine) => machineView(machine).phase },
   {
     header: 'EFFECTIVE',
     cell: effectiveCell,
-    colour: (machine) => effectiveStateColour(machineView(machine).effectiveState),
+    colour: (machine) => headlineColour(machine, now),
   },
   { header: 'REACHABLE', cell: (machine) => conditionCell(machine, 'Reachable') },
   { header: 'PROVISIONED', cell: (machine) => conditionCell(machine, 'Provisioned') },
@@ -143,18 +163,21 @@ function agentColumns(now: number): Column<Machine>[] {
 export interface MachineColumns {
   /** At least one of the machines has an agent. */
   readonly agents: boolean;
+  /** At least one of them needs attention although its effective state does not say so. */
+  readonly notes?: boolean;
 }
 
 export function machineRendering(
   now: number,
-  { agents }: MachineColumns = { agents: false },
+  { agents, notes = false }: MachineColumns = { agents: false },
 ): Rendering<Machine> {
+  const first = [...columnsAt(now), ...(notes ? [noteColumn(now)] : [])];
   return {
     json: (machine) => jsonOf(MachineSchema, machine),
     name: (machine) => machine.machineId,
-    columns: [...COLUMNS, ...(agents ? agentColumns(now) : []), CONDITIONS_COLUMN],
+    columns: [...first, ...(agents ? agentColumns(now) : []), CONDITIONS_COLUMN],
     wideColumns: [
-      ...COLUMNS,
+      ...first,
       ...(agents ? [SERVICE_COLUMN, ...agentColumns(now), AVAILABLE_COLUMN, HOSTNAME_COLUMN] : []),
       ...SPEC_COLUMNS,
       { header: 'AGE', cell: (machine) => ageText(machine.createdAt, now) },
@@ -169,6 +192,7 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
   const view = machineView(machine);
   const spec = specOfMessage(machine.spec);
   writeLines(sink, [['Machine', machine.machineId]]);
+  writeHeadline(sink, machine, now);
   if (v1 === undefined) writeView(sink, view);
   else writeViews(sink, view, v1);
   if (machine.status?.available !== undefined) {
@@ -195,6 +219,16 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
     { header: 'SINCE', cell: ({ lastTransition }) => ageText(lastTransition, now) },
     { header: 'MESSAGE', cell: ({ message }) => message },
   ]).write(conditions);
+}
+
+/** The line of the headline, unless it only repeats the effective state; and what else is to be said. */
+function writeHeadline(sink: TextSink, machine: Machine, now: number): void {
+  const { text, notes, colour } = messageHeadline(machine, now);
+  if (notes.length === 0) return;
+  const others = notes.length === 1 ? '' : ` (also: ${notes.slice(1).join(', ')})`;
+  writeLines(sink, [['State', `${text}${others}`, colour]]);
+  const { stalled } = machine.status ?? {};
+  if (stalled !== undefined) writeLines(sink, [['Stalled', `${stalled.step}: ${stalled.message}`, colour]]);
 }
 
 function maintenanceText({ since, until, reason, by, exitsByItself, overdue }: Maintenance): string {
@@ -254,7 +288,7 @@ function writeLines(
 function writeView(sink: TextSink, { phase, effectiveState, activeId }: MachineView): void {
   writeLines(sink, [
     ['Phase', phase],
-    ['EffectiveState', effectiveState, effectiveStateColour(effectiveState)],
+    ['EffectiveState', effectiveState],
     ['ActiveOperationId', activeId],
   ]);
 }
@@ -270,7 +304,6 @@ function writeViews(sink: TextSink, v2: MachineView, v1: MachineView): void {
   const width = cells.reduce((widest, [, text]) => Math.max(widest, displayWidth(text)), 0);
   sink.line(`${padEnd('', TITLE_WIDTH)}${padEnd('v2', width)}  v1`);
   for (const [title, left, right] of cells) {
-    const colour = title === 'EffectiveState' ? effectiveStateColour(v2.effectiveState) : undefined;
-    sink.line(`${padEnd(`${title}:`, TITLE_WIDTH)}${sink.colour(padEnd(left, width), colour)}  ${right}`);
+    sink.line(`${padEnd(`${title}:`, TITLE_WIDTH)}${padEnd(left, width)}  ${right}`);
   }
 }

@@ -47,7 +47,8 @@ function currentStepText(operation: OperationView): string {
   const index = operation.steps.findIndex(({ name }) => name === operation.currentStep);
   const percent = operation.steps[index]?.progressPercent ?? 0;
   const place = index < 0 ? '' : ` ${index + 1}/${operation.steps.length}`;
-  return `${operation.currentStep}${place}${percent > 0 ? ` ${percent}%` : ''}`;
+  const stalled = operation.more?.stalled ? ' (stalled)' : '';
+  return `${operation.currentStep}${place}${percent > 0 ? ` ${percent}%` : ''}${stalled}`;
 }
 
 function paramsText(params: Readonly<Record<string, string>> = {}): string {
@@ -68,7 +69,11 @@ export function operationRendering(source: OperationSource, now: number): Render
     { header: 'MACHINE_ID', cell: ({ machineId }) => machineId },
     { header: 'TYPE', cell: ({ type }) => type },
     { header: 'PHASE', cell: ({ phase }) => phase, colour: phaseColour },
-    { header: 'STEP', cell: currentStepText },
+    {
+      header: 'STEP',
+      cell: currentStepText,
+      colour: ({ more: { stalled = '' } = {} }) => (stalled === '' ? undefined : 'orange'),
+    },
     { header: 'AGE', cell: ({ createdAt }) => ageText(createdAt, now) },
     { header: 'DURATION', cell: (operation) => durationCell(operation, now) },
     { header: 'ERROR', cell: errorText },
@@ -111,6 +116,7 @@ export function writeOperationDetail(
     ['Status', more?.status],
     ['Current step', currentStepText(operation)],
     ['Progress', `${operation.progressPercent}%`],
+    ['Stalled', more?.stalled || undefined],
     ['Waiting for', more?.waitingFor],
     ['Approval', more?.approval && approvalText(more.approval)],
     ['Cancel', operation.cancelRequested ? 'requested' : undefined],
@@ -125,7 +131,7 @@ export function writeOperationDetail(
   ];
   for (const [title, text] of lines) {
     if (text === undefined) continue;
-    const shown = sink.colour(plainText(text) || '-', title === 'Phase' ? phaseColour(operation) : undefined);
+    const shown = sink.colour(plainText(text) || '-', lineColour(title, operation));
     sink.line(`${padEnd(`${title}:`, 14)}${shown}`);
   }
   if (operation.steps.length === 0) return;
@@ -141,6 +147,11 @@ export function writeOperationDetail(
     { header: 'FINISHED', cell: ({ finishedAt }) => instantText(finishedAt) },
     { header: 'MESSAGE', cell: ({ message }) => message },
   ]).write(operation.steps);
+}
+
+function lineColour(title: string, operation: OperationView): Colour | undefined {
+  if (title === 'Stalled') return 'orange';
+  return title === 'Phase' ? phaseColour(operation) : undefined;
 }
 
 function retriesCell({ retryCount, maxRetries }: StepView): string {

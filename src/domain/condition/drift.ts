@@ -84,6 +84,11 @@ export function upstreamDisagreement(
   return `${observed.source} ${says}, and a node that is ${service === 'quarantined' ? 'active' : service} should be ${states.join(' or ')}`;
 }
 
+/** Its upstream disagrees, and no operator has accepted that. */
+export function upstreamDiffers({ observed, service }: Pick<Machine, 'observed' | 'service'>): boolean {
+  return observed?.accepted === undefined && upstreamDisagreement({ observed }, service) !== null;
+}
+
 /**
  * The change of a machine for which its upstream reports `state`. While an operation is active there is none.
  * `quarantinedByUs`: it is quarantined because of drift or by its own onboarding, not by an operator.

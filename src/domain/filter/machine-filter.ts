@@ -6,7 +6,9 @@ import { installLifecycle } from '../install/install-state.ts';
 import { statesOf } from '../lifecycle/lifecycle.ts';
 import { availability, UNAVAILABLE_REASONS } from '../machine/availability.ts';
 import { EFFECTIVE_STATES, effectiveState } from '../machine/effective-state.ts';
+import { HEADLINE_REASONS, HEADLINE_TONE_NAMES } from '../machine/headline.ts';
 import type { Machine } from '../machine/machine.ts';
+import { machineHeadline } from '../machine/machine-headline.ts';
 import { isMaintenanceOverdue } from '../machine/maintenance.ts';
 import { phaseLifecycle } from '../machine/phase.ts';
 import { schedulable, UNSCHEDULABLE_REASONS } from '../machine/schedulable.ts';
@@ -75,6 +77,21 @@ const ATTRIBUTES = {
   attention_reason: {
     kind: 'string',
     get: (machine) => attentionCondition(machine.conditions)?.reason,
+  },
+  /** The rule that decides the headline, and its tone. Stalled operations are not a matter of the machine's row. */
+  headline: {
+    kind: 'enum',
+    values: HEADLINE_REASONS.filter((name) => name !== 'stalled'),
+    get: (machine) => machineHeadline(machine, new Date()).reason,
+  },
+  tone: {
+    kind: 'enum',
+    values: HEADLINE_TONE_NAMES,
+    get: (machine) => machineHeadline(machine, new Date()).tone,
+  },
+  needs_attention: {
+    kind: 'boolean',
+    get: (machine) => machineHeadline(machine, new Date()).needsAttention,
   },
   maintenance_overdue: { kind: 'boolean', get: (machine) => isMaintenanceOverdue(machine, new Date()) },
   maintenance_until: {

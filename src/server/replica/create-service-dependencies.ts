@@ -6,6 +6,7 @@ import { packageVersion } from '../../package-root.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { BudgetBook } from '../../store/budgets/budget-book.ts';
 import { MachineRegistrar } from '../../store/machines/machines.ts';
+import { StalledOperations } from '../../store/operations/stalled-operations.ts';
 import { OperationStarter } from '../../store/operations/writer/operation-starter.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
 import type { Audit } from '../audit/start-audit.ts';
@@ -38,6 +39,7 @@ export function createServiceDependencies(
       clock: store.clock,
     }),
     budgets,
+    stalls: new StalledOperations(database, () => new Date()),
     stepDefaults: {
       timeoutSeconds: configuration.step_defaults.timeout_seconds,
       maxRetries: configuration.step_defaults.max_retries,

@@ -8,6 +8,7 @@ import { Database } from '../database/database.ts';
 import { countMachines, type MachineCounts } from '../machines/count-machines.ts';
 import { groupKey } from '../machines/machine-keys.ts';
 import { OverviewReader } from '../machines/overview.ts';
+import { StalledOperations } from '../operations/stalled-operations.ts';
 import { checkCounts } from './check-counts.ts';
 import { claimCheck } from './count-state.ts';
 import { foldCounts, tidyCounts, vacuumDeltas } from './fold-counts.ts';
@@ -236,7 +237,7 @@ test('ends of operations follow their status and time, also back', async () => {
   await end('op-2', 'failed_retryable', `now() - interval '2 hours'`);
   await end('op-3', 'completed', `now() - interval '25 hours'`);
   await end('op-4', 'running', 'NULL');
-  const reader = new OverviewReader(database);
+  const reader = new OverviewReader(database, new StalledOperations(database, () => new Date()));
   const ended = async () => (await reader.read(null)).ended;
   expect(await ended()).toEqual({ SUCCEEDED: 1, FAILED: 1 });
   await foldCounts(database);

@@ -3,6 +3,7 @@ import { ATTENTION_TYPES } from '../../domain/condition/attention.ts';
 import type { MachineAttributes } from '../../domain/filter/machine-filter.ts';
 import { SPEC_FIELD_NAMES, type SpecFieldName } from '../../domain/machine/spec-field.ts';
 import { AVAILABLE_COLUMN, UNAVAILABLE_COLUMN } from '../machines/availability-column.ts';
+import { HEADLINE_COLUMN, NEEDS_ATTENTION_COLUMN, TONE_COLUMN } from '../machines/headline-column.ts';
 import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../machines/schedulable-column.ts';
 import { RACK_COLUMN, specColumn } from '../machines/spec-columns.ts';
 import type { FilterColumns } from './filter-columns.ts';
@@ -37,6 +38,9 @@ export const MACHINE_FILTER_COLUMNS = {
   conditions: (key: string) => `((conditions -> '${key}' ->> 'status')::boolean)`,
   attention: ATTENTION_COLUMN,
   attention_reason: `(conditions -> ${ATTENTION_COLUMN} ->> 'reason')`,
+  headline: HEADLINE_COLUMN,
+  tone: TONE_COLUMN,
+  needs_attention: NEEDS_ATTENTION_COLUMN,
   maintenance_overdue: `(phase = 'MAINTENANCE' AND coalesce((maintenance ->> 'until')::timestamptz <= now(), false))`,
   maintenance_until: `(CASE WHEN phase = 'MAINTENANCE' THEN (maintenance ->> 'until')::timestamptz END)`,
   effective_since: 'effective_since',

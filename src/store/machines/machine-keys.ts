@@ -5,6 +5,7 @@
 import { invalidField } from '../../domain/error/fault.ts';
 import { checkLabelName } from '../../domain/machine/machine-input.ts';
 import { MACHINE_FILTER_COLUMNS as columns } from '../filter/machine-columns.ts';
+import { TONE_ORDER } from './headline-column.ts';
 import { COUNTED_SPEC_COLUMNS, SORTED_SPEC_COLUMNS } from './spec-columns.ts';
 
 const GROUPS = {
@@ -19,6 +20,9 @@ const GROUPS = {
   available: `${columns.available}::text`,
   unavailable_reason: columns.unavailable_reason,
   effective_rack: columns.effective_rack,
+  headline: columns.headline,
+  tone: columns.tone,
+  needs_attention: `${columns.needs_attention}::text`,
 } as const satisfies Record<string, string>;
 
 const COUNTED: Readonly<Record<string, string>> = { ...GROUPS, ...COUNTED_SPEC_COLUMNS };
@@ -61,6 +65,7 @@ export function orderKey(name: string, field: string): MachineKey {
   const orders = {
     ...Object.fromEntries(texts.map(([key, column]) => [key, `${column} COLLATE "C"`])),
     ...TIMES,
+    tone: `${TONE_ORDER} COLLATE "C"`,
   };
   const label = labelKey(name, field);
   if (label) return { ...label, column: (parameter) => `(${label.column(parameter)}) COLLATE "C"` };

@@ -8,13 +8,16 @@ import {
   STATE_TIME_LIMITS,
   type StateTimeLimit,
 } from '../../domain/machine/state-time-limit.ts';
+import type { Stall } from '../../domain/operation/stall.ts';
 import { areCountsComplete } from '../counts/count-state.ts';
 import { countEnds } from '../counts/operation-ends.ts';
 import { Coalescer } from '../database/coalescer.ts';
 import type { Database, Session } from '../database/database.ts';
 import { MACHINE_FILTER_COLUMNS } from '../filter/machine-columns.ts';
-import { inScope, preparedAs, scopeCondition } from '../filter/scope-condition.ts';
+import { idsInScope, inScope, preparedAs, scopeCondition } from '../filter/scope-condition.ts';
+import type { StalledOperations } from '../operations/stalled-operations.ts';
 import { countOpenRollouts } from '../rollouts/rollouts-at-a-glance.ts';
+import { type HeadlineGroup, readHeadlines } from './count-headlines.ts';
 import { countMachines, type FacetCount, type MachineCounts } from './count-machines.ts';
 import { type GroupName, groupKey, overviewKey } from './machine-keys.ts';
 import { readUnhealthyUpstreams, type UnhealthyUpstream } from './upstream-reads.ts';
@@ -49,6 +52,10 @@ export interface Overview {
   readonly at: Date;
   readonly counts: MachineCounts;
   readonly attention: readonly AttentionGroup[];
+  /** Machines that need attention, by the rule that decides their headline. */
+  readonly headlines: readonly HeadlineGroup[];
+  /** The one that started first is first. */
+  readonly stalled: readonly Stall[];
   readonly overdue: readonly OverdueGroup[];
   /** Machines whose maintenance is over. */
   readonly maintenanceOverdue: number;
@@ -65,15 +72,17 @@ export interface Overview {
  */
 export class OverviewReader {
   readonly #database: Database;
+  readonly #stalls: StalledOperations;
   readonly #reads: Coalescer<null, Overview>;
 
-  constructor(database: Database) {
+  constructor(database: Database, stalls: StalledOperations) {
     this.#database = database;
+    this.#stalls = stalls;
     this.#reads = new Coalescer({
       maxBatch: 1_000,
       maxUnderWay: 1,
       flush: async (callers) => {
-        const overview = await readOverview(database, null);
+        const overview = await readOverview(database, stalls, null);
         return callers.map(() => overview);
       },
       isPoisoned: () => false,
@@ -81,7 +90,7 @@ export class OverviewReader {
   }
 
   read(scope: Scope | null): Promise<Overview> {
-    return scope === null ? this.#reads.submit(null) : readOverview(this.#database, scope);
+    return scope === null ? this.#reads.submit(null) : readOverview(this.#database, this.#stalls, scope);
   }
 }
 
@@ -93,7 +102,12 @@ const KEYS = [
   overviewKey('attention'),
 ];
 
-function readOverview(database: Database, scope: Scope | null): Promise<Overview> {
+async function readOverview(
+  database: Database,
+  stalls: StalledOperations,
+  scope: Scope | null,
+): Promise<Overview> {
+  const slow = [...(await stalls.read()).values()];
   return database.snapshot(async (session) => {
     const at = await databaseTime(session);
     const { total, facets } = await countMachines(session, {
@@ -104,6 +118,8 @@ function readOverview(database: Database, scope: Scope | null): Promise<Overview
       at,
       counts: { total, facets: facets.slice(0, LAYERS.length) },
       attention: await readAttention(session, scope, countedBy('attention')),
+      headlines: await readHeadlines(session, scope),
+      stalled: await stalledIn(session, scope, slow),
       overdue: await readOverdue(session, at, scope),
       maintenanceOverdue: await countMaintenanceOverdue(session, at, scope),
       underWay: Object.fromEntries(
@@ -114,6 +130,18 @@ function readOverview(database: Database, scope: Scope | null): Promise<Overview
       rollouts: await countOpenRollouts(session, scope),
     };
   });
+}
+
+async function stalledIn(
+  session: Session,
+  scope: Scope | null,
+  stalls: readonly Stall[],
+): Promise<readonly Stall[]> {
+  const ids = stalls.map(({ machineId }) => machineId);
+  const visible = scope === null ? null : await idsInScope(session, scope, ids);
+  return stalls
+    .filter(({ machineId }) => visible?.has(machineId) ?? true)
+    .sort((left, right) => left.startedAt.getTime() - right.startedAt.getTime());
 }
 
 async function databaseTime(session: Session): Promise<Date> {

@@ -10,6 +10,7 @@ import type { Database } from '../../store/database/database.ts';
 import type { EventFeed } from '../../store/events/event-feed.ts';
 import type { MachineReader, MachineRegistrar } from '../../store/machines/machines.ts';
 import type { LogFollower } from '../../store/operations/log/log-follower.ts';
+import type { StalledOperations } from '../../store/operations/stalled-operations.ts';
 
 /** What the services are built from. */
 export interface ServerDependencies extends StartRunDependencies {
@@ -17,6 +18,8 @@ export interface ServerDependencies extends StartRunDependencies {
   readonly machines: MachineReader;
   readonly registrar: MachineRegistrar;
   readonly budgets: BudgetBook;
+  /** Operations that are slower than their history. */
+  readonly stalls: StalledOperations;
   readonly feed: EventFeed;
   readonly logs: LogFollower;
   readonly defaultProvider: string;

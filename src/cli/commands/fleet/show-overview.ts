@@ -5,15 +5,16 @@ import {
   type Overdue,
   type Overview,
   OverviewSchema,
+  type StalledOperation,
   type UnhealthyUpstream,
 } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { OperationType } from '../../../gen/baremetal/v2/operation_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addOutput } from '../../input/options.ts';
 import { jsonOf, type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
 import { displayWidth, padEnd, plainText } from '../../output/plain-text.ts';
 import { type Column, Table } from '../../output/table.ts';
 import { ageText, durationText } from '../../output/time-text.ts';
-import { effectiveStateColour } from '../../rendering/machine-rendering.ts';
 
 const OVERVIEW: Rendering<Overview> = {
   json: (overview) => jsonOf(OverviewSchema, overview),
@@ -39,9 +40,10 @@ function describe(context: CommandContext, overview: Overview): void {
   const { out } = context;
   const counts: Array<readonly [string, string]> = [
     ['machines', String(overview.machines)],
-    ...overview.facets.map((facet) => [facet.field, facetText(context, facet)] as const),
+    ...overview.facets.map((facet) => [facet.field, facetText(facet)] as const),
     ['agents', `ready ${overview.agentsReady}, lost ${overview.agentsLost}`],
     ['schedulable', `${overview.machinesSchedulable} machines`],
+    ['attention', attentionText(context, overview)],
     ['active', countsText(overview.operationsUnderWay)],
     ['finished in 24 h', countsText(overview.operationsEnded)],
   ];
@@ -51,32 +53,56 @@ function describe(context: CommandContext, overview: Overview): void {
     out.line('\nNeeds attention:');
     new Table(out, attentionColumns(context.now())).write(overview.attention);
   }
+  if (overview.stalled.length > 0) {
+    const others = overview.operationsStalled - overview.stalled.length;
+    out.line(`\nStalled operations:${others > 0 ? ` (${others} more)` : ''}`);
+    new Table(out, STALLED_COLUMNS).write(overview.stalled);
+  }
   if (overview.unhealthyUpstreams.length > 0) {
     out.line('\nUnreadable upstreams:');
     new Table(out, upstreamColumns(context.now())).write(overview.unhealthyUpstreams);
   }
-  if (overview.overdue.length > 0) {
+  // Maintenance that is over is among those that need attention.
+  const overdue = overview.overdue.filter(({ layer }) => layer !== 'maintenance');
+  if (overdue.length > 0) {
     out.line('\nOverdue:');
-    new Table(out, OVERDUE_COLUMNS).write(overview.overdue);
+    new Table(out, OVERDUE_COLUMNS).write(overdue);
   }
 }
+
+/** Only what failed is red, and nothing is where all is well. */
+function attentionText({ out }: CommandContext, overview: Overview): string {
+  const { machinesFailed: failed, machinesWarned: warned, operationsStalled: stalled } = overview;
+  const parts = [
+    ...(failed > 0 ? [out.colour(`failed ${failed}`, 'red')] : []),
+    ...(warned > 0 ? [out.colour(`not as it should be ${warned}`, 'orange')] : []),
+    ...(stalled > 0 ? [out.colour(`operations stalled ${stalled}`, 'orange')] : []),
+  ];
+  return parts.join(', ') || 'none';
+}
+
+const STALLED_COLUMNS: readonly Column<StalledOperation>[] = [
+  { header: 'OPERATION_ID', cell: ({ operationId }) => operationId },
+  { header: 'MACHINE_ID', cell: ({ machineId }) => machineId },
+  { header: 'TYPE', cell: ({ type }) => OperationType[type] ?? '?' },
+  { header: 'STEP', cell: ({ stall }) => stall?.step ?? '' },
+  { header: 'WHY', cell: ({ stall }) => stall?.message ?? '' },
+];
 
 function countsText(counts: Readonly<Record<string, number>>): string {
   const parts = Object.entries(counts).map(([name, count]) => `${plainText(name)} ${count}`);
   return parts.join(', ') || '-';
 }
 
-function facetText({ out }: CommandContext, { field, values }: Facet): string {
-  const parts = values.map(({ value, machines }) => {
-    const text = `${plainText(value) || 'none'} ${machines}`;
-    return field === 'effective_state' ? out.colour(text, effectiveStateColour(value)) : text;
-  });
+function facetText({ values }: Facet): string {
+  const parts = values.map(({ value, machines }) => `${plainText(value) || 'none'} ${machines}`);
   return parts.join(', ') || '-';
 }
 
 function attentionColumns(now: number): readonly Column<Attention>[] {
   return [
     { header: 'MACHINES', cell: ({ machines }) => String(machines) },
+    { header: 'WHAT', cell: ({ title, reason }) => title || reason },
     { header: 'CONDITION', cell: ({ condition }) => condition },
     { header: 'REASON', cell: ({ reason }) => reason },
     { header: 'NEWEST', cell: ({ newest }) => ageText(newest, now) },

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { HEADLINE_TONES, type HeadlineTone } from '../../../domain/machine/headline.ts';
 import { ExplanationSchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addOutput } from '../../input/options.ts';
@@ -21,6 +22,10 @@ export function explainMachine(context: CommandContext): Command {
       };
       writeOne(context.out, options.output, rendering, explanation, () => {
         context.out.line(plainText(explanation.summary));
+        if (explanation.headline !== '') {
+          const tone = HEADLINE_TONES[explanation.headlineTone as HeadlineTone]?.colour;
+          context.out.line(`State: ${context.out.colour(plainText(explanation.headline), tone)}`);
+        }
         const { available, unavailableMessage } = explanation;
         if (available === false)
           context.out.line(`It counts as unavailable, because ${plainText(unavailableMessage)}.`);

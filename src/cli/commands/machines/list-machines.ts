@@ -4,7 +4,7 @@ import type { CommandContext } from '../../command-context.ts';
 import { filterOf, machinePages, type SelectionOptions } from '../../input/machine-selection.ts';
 import { addExamples, addFilter, addLimit, addOutput } from '../../input/options.ts';
 import { isForPeople, type OutputFormat, writeList } from '../../output/format.ts';
-import { machineRendering } from '../../rendering/machine-rendering.ts';
+import { hasNote, machineRendering } from '../../rendering/machine-rendering.ts';
 
 interface ListOptions extends SelectionOptions {
   readonly output: OutputFormat;
@@ -26,7 +26,9 @@ export function listMachines(context: CommandContext): Command {
       const pages = machinePages(api, filter, options.limit);
       const first = await pages.next();
       const agents = first.done !== true && first.value.some(({ status }) => status?.presence !== '');
-      const rendering = machineRendering(context.now(), { agents });
+      const now = context.now();
+      const notes = first.done !== true && first.value.some((machine) => hasNote(machine, now));
+      const rendering = machineRendering(now, { agents, notes });
       const count = await writeList(context.out, options.output, rendering, withFirst(first, pages));
       if (count === 0 && isForPeople(options.output)) {
         const next =

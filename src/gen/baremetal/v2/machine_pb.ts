@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v2/machine.proto.
  */
 export const file_baremetal_v2_machine: GenFile = /*@__PURE__*/
-  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIvYCCgtNYWNoaW5lU3BlYxIUCgxzc2hfZW5kcG9pbnQYASABKAkSFAoMYm1jX2VuZHBvaW50GAIgASgJEhoKEnRhcmdldF9jbHVzdGVyX3JlZhgDIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAQgAygJEhAKCHByb3ZpZGVyGBQgASgJEhMKC2N1c3RvbWVyX2lkGBUgASgJEg4KBnNlcmlhbBgWIAEoCRI0Cghsb2NhdGlvbhgXIAEoCzIiLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYy5Mb2NhdGlvbhIbChNzc2hfY3JlZGVudGlhbHNfcmVmGBggASgJEhsKE2JtY19jcmVkZW50aWFsc19yZWYYGSABKAkSHgoWYm1jX2NlcnRpZmljYXRlX3NoYTI1NhgaIAEoCRpBCghMb2NhdGlvbhIMCgRzaXRlGAEgASgJEgsKA3JvdxgCIAEoCRIMCgRyYWNrGAMgASgJEgwKBHVuaXQYBCABKAki/wYKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudBItCghvYnNlcnZlZBgZIAEoCzIbLmJhcmVtZXRhbC52Mi5PYnNlcnZlZFN0YXRlEjMKD2VmZmVjdGl2ZV9zaW5jZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNc2VydmljZV9zaW5jZRgbIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaW5zdGFsbF9zaW5jZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2NoZWR1bGFibGUYKCABKAgSHAoUdW5zY2hlZHVsYWJsZV9yZWFzb24YKSABKAkSHQoVdW5zY2hlZHVsYWJsZV9tZXNzYWdlGCogASgJEhYKCWF2YWlsYWJsZRgrIAEoCEgAiAEBEhoKEnVuYXZhaWxhYmxlX3JlYXNvbhgsIAEoCRIbChN1bmF2YWlsYWJsZV9tZXNzYWdlGC0gASgJEjYKEmVudGVyZWRfc2VydmljZV9hdBguIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHQoVYWN0aXZlX29wZXJhdGlvbl90eXBlGC8gASgJEi4KC21haW50ZW5hbmNlGDAgASgLMhkuYmFyZW1ldGFsLnYyLk1haW50ZW5hbmNlIk0KBVBoYXNlEhUKEVBIQVNFX1VOU1BFQ0lGSUVEEAASEQoNRkFDVE9SWV9SRUFEWRABEgkKBVJFQURZEAISDwoLTUFJTlRFTkFOQ0UQA0IMCgpfYXZhaWxhYmxlIqkBCgtNYWludGVuYW5jZRIpCgVzaW5jZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRIKCgJieRgEIAEoCRIXCg9leGl0c19ieV9pdHNlbGYYBSABKAgSDwoHb3ZlcmR1ZRgGIAEoCCJ6Cg5FZmZlY3RpdmVTdGF0ZSJoCgVWYWx1ZRIVChFWQUxVRV9VTlNQRUNJRklFRBAAEgcKA05FVxABEggKBElETEUQAhIICgRCVVNZEAMSDwoLTUFJTlRFTkFOQ0UQBBINCglBVFRFTlRJT04QBRILCgdCTE9DS0VEEAYipwEKDU9ic2VydmVkU3RhdGUSDgoGc291cmNlGAEgASgJEg0KBXN0YXRlGAIgASgJEg0KBXBvd2VyGAMgASgJEhMKC3Vwc3RyZWFtX2lkGAQgASgJEiYKAmF0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzZWVuX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKlAwoFQWdlbnQSEAoIaG9zdG5hbWUYASABKAkSFgoOY3B1X21pbGxpY29yZXMYAiABKAMSFAoMbWVtb3J5X2J5dGVzGAMgASgDEhEKCWdwdV9jb3VudBgEIAEoBRISCgpwcml2YXRlX2lwGAUgASgJEjEKDXJlZ2lzdGVyZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWFnZW50X3ZlcnNpb24YByABKAkSMgoObGFzdF9rZWVwYWxpdmUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKB21ldHJpY3MYCiADKAsyIC5iYXJlbWV0YWwudjIuQWdlbnQuTWV0cmljc0VudHJ5EiQKBGdwdXMYFCADKAsyFi5iYXJlbWV0YWwudjIuR3B1TW9kZWwaLgoMTWV0cmljc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiKAoIR3B1TW9kZWwSDQoFbW9kZWwYASABKAkSDQoFY291bnQYAiABKAUifwoJQ29uZGl0aW9uEgwKBHR5cGUYASABKAkSDgoGc3RhdHVzGAIgASgIEg4KBnJlYXNvbhgDIAEoCRIzCg9sYXN0X3RyYW5zaXRpb24YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21lc3NhZ2UYFCABKAliBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIvYCCgtNYWNoaW5lU3BlYxIUCgxzc2hfZW5kcG9pbnQYASABKAkSFAoMYm1jX2VuZHBvaW50GAIgASgJEhoKEnRhcmdldF9jbHVzdGVyX3JlZhgDIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAQgAygJEhAKCHByb3ZpZGVyGBQgASgJEhMKC2N1c3RvbWVyX2lkGBUgASgJEg4KBnNlcmlhbBgWIAEoCRI0Cghsb2NhdGlvbhgXIAEoCzIiLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYy5Mb2NhdGlvbhIbChNzc2hfY3JlZGVudGlhbHNfcmVmGBggASgJEhsKE2JtY19jcmVkZW50aWFsc19yZWYYGSABKAkSHgoWYm1jX2NlcnRpZmljYXRlX3NoYTI1NhgaIAEoCRpBCghMb2NhdGlvbhIMCgRzaXRlGAEgASgJEgsKA3JvdxgCIAEoCRIMCgRyYWNrGAMgASgJEgwKBHVuaXQYBCABKAkipQcKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudBItCghvYnNlcnZlZBgZIAEoCzIbLmJhcmVtZXRhbC52Mi5PYnNlcnZlZFN0YXRlEjMKD2VmZmVjdGl2ZV9zaW5jZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNc2VydmljZV9zaW5jZRgbIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaW5zdGFsbF9zaW5jZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2NoZWR1bGFibGUYKCABKAgSHAoUdW5zY2hlZHVsYWJsZV9yZWFzb24YKSABKAkSHQoVdW5zY2hlZHVsYWJsZV9tZXNzYWdlGCogASgJEhYKCWF2YWlsYWJsZRgrIAEoCEgAiAEBEhoKEnVuYXZhaWxhYmxlX3JlYXNvbhgsIAEoCRIbChN1bmF2YWlsYWJsZV9tZXNzYWdlGC0gASgJEjYKEmVudGVyZWRfc2VydmljZV9hdBguIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHQoVYWN0aXZlX29wZXJhdGlvbl90eXBlGC8gASgJEi4KC21haW50ZW5hbmNlGDAgASgLMhkuYmFyZW1ldGFsLnYyLk1haW50ZW5hbmNlEiQKB3N0YWxsZWQYMSABKAsyEy5iYXJlbWV0YWwudjIuU3RhbGwiTQoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABIRCg1GQUNUT1JZX1JFQURZEAESCQoFUkVBRFkQAhIPCgtNQUlOVEVOQU5DRRADQgwKCl9hdmFpbGFibGUijgEKBVN0YWxsEgwKBHN0ZXAYASABKAkSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDXVzdWFsX3NlY29uZHMYAyABKAMSEwoLcDk5X3NlY29uZHMYBCABKAMSDwoHc2FtcGxlcxgFIAEoBRIPCgdtZXNzYWdlGAYgASgJIqkBCgtNYWludGVuYW5jZRIpCgVzaW5jZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRIKCgJieRgEIAEoCRIXCg9leGl0c19ieV9pdHNlbGYYBSABKAgSDwoHb3ZlcmR1ZRgGIAEoCCJ6Cg5FZmZlY3RpdmVTdGF0ZSJoCgVWYWx1ZRIVChFWQUxVRV9VTlNQRUNJRklFRBAAEgcKA05FVxABEggKBElETEUQAhIICgRCVVNZEAMSDwoLTUFJTlRFTkFOQ0UQBBINCglBVFRFTlRJT04QBRILCgdCTE9DS0VEEAYiuAEKDU9ic2VydmVkU3RhdGUSDgoGc291cmNlGAEgASgJEg0KBXN0YXRlGAIgASgJEg0KBXBvd2VyGAMgASgJEhMKC3Vwc3RyZWFtX2lkGAQgASgJEiYKAmF0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzZWVuX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdkaWZmZXJzGBUgASgIIqUDCgVBZ2VudBIQCghob3N0bmFtZRgBIAEoCRIWCg5jcHVfbWlsbGljb3JlcxgCIAEoAxIUCgxtZW1vcnlfYnl0ZXMYAyABKAMSEQoJZ3B1X2NvdW50GAQgASgFEhIKCnByaXZhdGVfaXAYBSABKAkSMQoNcmVnaXN0ZXJlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIyCg5sYXN0X2tlZXBhbGl2ZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoHbWV0cmljcxgKIAMoCzIgLmJhcmVtZXRhbC52Mi5BZ2VudC5NZXRyaWNzRW50cnkSJAoEZ3B1cxgUIAMoCzIWLmJhcmVtZXRhbC52Mi5HcHVNb2RlbBouCgxNZXRyaWNzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASIoCghHcHVNb2RlbBINCgVtb2RlbBgBIAEoCRINCgVjb3VudBgCIAEoBSJ/CglDb25kaXRpb24SDAoEdHlwZRgBIAEoCRIOCgZzdGF0dXMYAiABKAgSDgoGcmVhc29uGAMgASgJEjMKD2xhc3RfdHJhbnNpdGlvbhgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHbWVzc2FnZRgUIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * A physical machine in the inventory: a stable identity, what clients say about it (labels, spec) and
@@ -350,6 +350,13 @@ export type MachineStatus = Message<"baremetal.v2.MachineStatus"> & {
    * @generated from field: baremetal.v2.Maintenance maintenance = 48;
    */
   maintenance?: Maintenance | undefined;
+
+  /**
+   * Set while a step of the active operation is slower than 99 % of its history.
+   *
+   * @generated from field: baremetal.v2.Stall stalled = 49;
+   */
+  stalled?: Stall | undefined;
 };
 
 /**
@@ -389,6 +396,58 @@ export enum MachineStatus_Phase {
  */
 export const MachineStatus_PhaseSchema: GenEnum<MachineStatus_Phase> = /*@__PURE__*/
   enumDesc(file_baremetal_v2_machine, 2, 0);
+
+/**
+ * A step that takes longer than 99 % of the steps of its kind with its provider took.
+ *
+ * @generated from message baremetal.v2.Stall
+ */
+export type Stall = Message<"baremetal.v2.Stall"> & {
+  /**
+   * @generated from field: string step = 1;
+   */
+  step: string;
+
+  /**
+   * When the step started.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 2;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * How long such steps take: half of them, and 99 % of them.
+   *
+   * @generated from field: int64 usual_seconds = 3;
+   */
+  usualSeconds: bigint;
+
+  /**
+   * @generated from field: int64 p99_seconds = 4;
+   */
+  p99Seconds: bigint;
+
+  /**
+   * How many ended, of which these are.
+   *
+   * @generated from field: int32 samples = 5;
+   */
+  samples: number;
+
+  /**
+   * For people: "slower than 99 % of its history: 14 min, usually 3 min".
+   *
+   * @generated from field: string message = 6;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message baremetal.v2.Stall.
+ * Use `create(StallSchema)` to create a new message.
+ */
+export const StallSchema: GenMessage<Stall> = /*@__PURE__*/
+  messageDesc(file_baremetal_v2_machine, 3);
 
 /**
  * The maintenance that a machine is in.
@@ -440,7 +499,7 @@ export type Maintenance = Message<"baremetal.v2.Maintenance"> & {
  * Use `create(MaintenanceSchema)` to create a new message.
  */
 export const MaintenanceSchema: GenMessage<Maintenance> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 3);
+  messageDesc(file_baremetal_v2_machine, 4);
 
 /**
  * Holds an enum whose values would collide with those of MachineStatus.Phase.
@@ -455,7 +514,7 @@ export type EffectiveState = Message<"baremetal.v2.EffectiveState"> & {
  * Use `create(EffectiveStateSchema)` to create a new message.
  */
 export const EffectiveStateSchema: GenMessage<EffectiveState> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 4);
+  messageDesc(file_baremetal_v2_machine, 5);
 
 /**
  * @generated from enum baremetal.v2.EffectiveState.Value
@@ -501,7 +560,7 @@ export enum EffectiveState_Value {
  * Describes the enum baremetal.v2.EffectiveState.Value.
  */
 export const EffectiveState_ValueSchema: GenEnum<EffectiveState_Value> = /*@__PURE__*/
-  enumDesc(file_baremetal_v2_machine, 4, 0);
+  enumDesc(file_baremetal_v2_machine, 5, 0);
 
 /**
  * @generated from message baremetal.v2.ObservedState
@@ -544,6 +603,13 @@ export type ObservedState = Message<"baremetal.v2.ObservedState"> & {
    * @generated from field: google.protobuf.Timestamp seen_at = 20;
    */
   seenAt?: Timestamp | undefined;
+
+  /**
+   * It does not fit the machine's service state, and no operator has accepted that.
+   *
+   * @generated from field: bool differs = 21;
+   */
+  differs: boolean;
 };
 
 /**
@@ -551,7 +617,7 @@ export type ObservedState = Message<"baremetal.v2.ObservedState"> & {
  * Use `create(ObservedStateSchema)` to create a new message.
  */
 export const ObservedStateSchema: GenMessage<ObservedState> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 5);
+  messageDesc(file_baremetal_v2_machine, 6);
 
 /**
  * What the agent on the machine reported.
@@ -628,7 +694,7 @@ export type Agent = Message<"baremetal.v2.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 6);
+  messageDesc(file_baremetal_v2_machine, 7);
 
 /**
  * @generated from message baremetal.v2.GpuModel
@@ -652,7 +718,7 @@ export type GpuModel = Message<"baremetal.v2.GpuModel"> & {
  * Use `create(GpuModelSchema)` to create a new message.
  */
 export const GpuModelSchema: GenMessage<GpuModel> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 7);
+  messageDesc(file_baremetal_v2_machine, 8);
 
 /**
  * @generated from message baremetal.v2.Condition
@@ -698,5 +764,5 @@ export type Condition = Message<"baremetal.v2.Condition"> & {
  * Use `create(ConditionSchema)` to create a new message.
  */
 export const ConditionSchema: GenMessage<Condition> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 8);
+  messageDesc(file_baremetal_v2_machine, 9);
 

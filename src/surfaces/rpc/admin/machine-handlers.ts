@@ -4,6 +4,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { actingAs, type Caller } from '../../../domain/access/caller.ts';
 import { type UpstreamView, upstreamView } from '../../../domain/condition/upstream-view.ts';
 import { invalidField } from '../../../domain/error/fault.ts';
+import { machineHeadline } from '../../../domain/machine/machine-headline.ts';
 import { checkMachineId } from '../../../domain/machine/machine-input.ts';
 import { explain } from '../../../domain/operation/explain.ts';
 import { rolloutSentence } from '../../../domain/operation/explain-rollout.ts';
@@ -23,6 +24,7 @@ import { lastOperationOf } from '../../../store/operations/find-operations.ts';
 import { openRolloutOf } from '../../../store/rollouts/rollouts-at-a-glance.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import type { Handlers } from '../service.ts';
+import { agentsOf } from '../v2/agents-of.ts';
 import { availabilityFields, machineMessage } from '../v2/to-proto.ts';
 import { requiredReason } from './required-reason.ts';
 
@@ -86,8 +88,14 @@ async function explanation(
     now: dependencies.now(),
   });
   const rollout = await openRolloutOf(dependencies.database, machineId, scope);
+  const agents = await agentsOf(dependencies, [machine]);
+  const stalls = await dependencies.stalls.read();
+  const { text: headline, tone: headlineTone } = machineHeadline(machine, dependencies.now(), {
+    lastKeepaliveAt: agents.get(machineId)?.vitals.lastKeepaliveAt ?? null,
+    isStalled: machine.activeOperationId !== null && stalls.has(machine.activeOperationId),
+  });
   return {
-    ...{ inService, summary },
+    ...{ inService, summary, headline, headlineTone },
     obstacles: [...obstacles],
     ...availabilityFields(machine),
     rolloutId: rollout?.rolloutId ?? '',

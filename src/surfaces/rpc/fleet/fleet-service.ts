@@ -23,14 +23,13 @@ import { indexMachines } from '../../../store/machines/index-machines.ts';
 import { groupKey, orderKey } from '../../../store/machines/machine-keys.ts';
 import { findMachines } from '../../../store/machines/machines.ts';
 import { OverviewReader } from '../../../store/machines/overview.ts';
-import { upstreamSeenTimes } from '../../../store/machines/upstream-reads.ts';
 import { callableMethods } from '../callable-methods.ts';
 import { pageSize, pageToken, readPosition } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import { defineService, type Service } from '../service.ts';
 import { agentsOf } from '../v2/agents-of.ts';
-import { machineMessage } from '../v2/to-proto.ts';
+import { machineMessages } from '../v2/machine-messages.ts';
 import { eventMessage } from './event-message.ts';
 import { facetMessage, overviewMessage } from './overview-message.ts';
 import { watchEvents } from './watch-events.ts';
@@ -42,7 +41,7 @@ const CHUNK = 5_000;
 
 /** `services` are all services of the server, for callers who ask what they may call. */
 export function fleetService(dependencies: ServerDependencies, services: () => readonly Service[]): Service {
-  const overviews = new OverviewReader(dependencies.database);
+  const overviews = new OverviewReader(dependencies.database, dependencies.stalls);
   return defineService(
     FleetService,
     {
@@ -88,13 +87,7 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
         if (ids.length > MAX_MACHINES)
           throw invalidField('machine_ids', `must be at most ${MAX_MACHINES}; there are ${ids.length}`);
         const machines = await findMachines(dependencies.database, ids, caller.scope);
-        const agents = await agentsOf(dependencies, machines);
-        const seen = await upstreamSeenTimes(dependencies.database, machines);
-        return {
-          machines: machines.map((machine) =>
-            machineMessage(machine, agents.get(machine.machineId), seen.get(machine.machineId)),
-          ),
-        };
+        return { machines: await machineMessages(dependencies, machines) };
       },
 
       watchEvents: (request, { caller, signal }) => watchEvents(dependencies, request, { caller, signal }),

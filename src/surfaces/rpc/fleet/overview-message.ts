@@ -2,14 +2,25 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Presence } from '../../../domain/agent/presence.ts';
 import { quote } from '../../../domain/filter/quote.ts';
+import {
+  HEADLINE_RULES,
+  type HeadlineReason,
+  type HeadlineTone,
+  reasonWords,
+} from '../../../domain/machine/headline.ts';
 import { overdueFilter } from '../../../domain/machine/state-time-limit.ts';
+import type { Stall } from '../../../domain/operation/stall.ts';
 import type {
   AttentionSchema,
   OverdueSchema,
   OverviewSchema,
+  StalledOperationSchema,
 } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { OperationType } from '../../../gen/baremetal/v2/operation_pb.ts';
+import type { HeadlineGroup } from '../../../store/machines/count-headlines.ts';
 import type { FacetCount } from '../../../store/machines/count-machines.ts';
 import type { AttentionGroup, OverdueGroup, Overview } from '../../../store/machines/overview.ts';
+import { stallMessage } from '../v2/stall-message.ts';
 
 export function overviewMessage(overview: Overview): MessageInitShape<typeof OverviewSchema> {
   const { counts } = overview;
@@ -17,7 +28,14 @@ export function overviewMessage(overview: Overview): MessageInitShape<typeof Ove
     at: timestampFromDate(overview.at),
     machines: counts.total,
     facets: counts.facets.filter(({ field }) => field !== SCHEDULABLE).map(facetMessage),
-    attention: overview.attention.map(attentionMessage),
+    attention: [
+      ...overview.attention.map(attentionMessage),
+      ...overview.headlines.filter(({ byCondition }) => !byCondition).map(headlineMessage),
+    ].sort((left, right) => (right.machines ?? 0) - (left.machines ?? 0)),
+    machinesFailed: withTone(overview.headlines, 'failed'),
+    machinesWarned: withTone(overview.headlines, 'warning'),
+    stalled: overview.stalled.slice(0, MAX_STALLED).map(stalledMessage),
+    operationsStalled: overview.stalled.length,
     overdue: [
       ...maintenanceOverdue(overview),
       ...overview.overdue.map((group) => overdueMessage(group, overview.at)),
@@ -47,8 +65,47 @@ function attentionMessage(group: AttentionGroup): MessageInitShape<typeof Attent
     filter: `attention=${group.condition} AND attention_reason=${quote(group.reason)}`,
     exampleMachineId: group.exampleMachineId,
     exampleMessage: group.exampleMessage,
+    title: reasonWords(group.reason),
     newest: timestampFromDate(group.newest),
   };
+}
+
+/** The titles of groups whose machines have no condition that names them. */
+const HEADLINE_TITLES: Readonly<Partial<Record<HeadlineReason, string>>> = {
+  install_failed: 'install failed',
+  drift: 'its upstream disagrees',
+  quarantined: 'quarantined',
+  never_registered: 'agent did not register',
+  agent_lost: 'agent lost',
+  offline: 'offline',
+  maintenance_overdue: 'maintenance overdue',
+  degraded: 'degraded',
+  unreachable: 'unreachable',
+};
+
+function headlineMessage(group: HeadlineGroup): MessageInitShape<typeof AttentionSchema> {
+  const title = HEADLINE_TITLES[group.reason] ?? group.reason;
+  return {
+    reason: group.reason,
+    title,
+    machines: group.machines,
+    filter: `headline=${group.reason} AND effective_state!=ATTENTION AND effective_state!=BLOCKED`,
+    exampleMachineId: group.exampleMachineId,
+    exampleMessage: title,
+    newest: timestampFromDate(group.newest),
+  };
+}
+
+function withTone(groups: readonly HeadlineGroup[], tone: HeadlineTone): number {
+  const matching = groups.filter(({ reason }) => HEADLINE_RULES[reason].tone === tone);
+  return matching.reduce((sum, { machines }) => sum + machines, 0);
+}
+
+const MAX_STALLED = 20;
+
+function stalledMessage(stall: Stall): MessageInitShape<typeof StalledOperationSchema> {
+  const { operationId, machineId, type } = stall;
+  return { operationId, machineId, type: OperationType[type], stall: stallMessage(stall) };
 }
 
 function overdueMessage({ limit, machines }: OverdueGroup, at: Date): MessageInitShape<typeof OverdueSchema> {

@@ -17,13 +17,12 @@ import { registerMachine, updateMachine } from '../../../operations/machines/inv
 import { machineNotFound } from '../../../operations/machines/machine-not-found.ts';
 import { startOperation } from '../../../operations/start/start-operation.ts';
 import { listMachines } from '../../../store/machines/list.ts';
-import { upstreamSeenTimes } from '../../../store/machines/upstream-reads.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
 import { type StartOptionsMessage, startOptions } from '../start-options.ts';
-import { agentsOf } from './agents-of.ts';
+import { machineMessages } from './machine-messages.ts';
 import { machineMessage, operationMessage } from './to-proto.ts';
 
 interface StartMessage extends StartOptionsMessage {
@@ -45,9 +44,8 @@ export function machineService(dependencies: ServerDependencies): Service {
         const machineId = checkMachineId(request.machineId);
         const machine = await dependencies.machines.find(machineId, caller.scope);
         if (!machine) throw machineNotFound(machineId);
-        const agents = await agentsOf(dependencies, [machine]);
-        const seen = await upstreamSeenTimes(dependencies.database, [machine]);
-        return machineMessage(machine, agents.get(machineId), seen.get(machineId));
+        const [message] = await machineMessages(dependencies, [machine]);
+        return message ?? machineMessage(machine);
       },
 
       async listMachines(request, { caller }) {
@@ -60,12 +58,8 @@ export function machineService(dependencies: ServerDependencies): Service {
           after,
           size: pageSize(request.pageSize),
         });
-        const agents = await agentsOf(dependencies, page.rows);
-        const seen = await upstreamSeenTimes(dependencies.database, page.rows);
         return {
-          machines: page.rows.map((machine) =>
-            machineMessage(machine, agents.get(machine.machineId), seen.get(machine.machineId)),
-          ),
+          machines: await machineMessages(dependencies, page.rows),
           nextPageToken: pageToken(paged, page.next),
         };
       },

@@ -26,7 +26,7 @@ export function operationService(dependencies: ServerDependencies): Service {
     OperationService,
     {
       async getOperation({ operationId }, context) {
-        return operationMessage(await find(operationId, context));
+        return operationMessage(await find(operationId, context), await dependencies.stalls.read());
       },
 
       async listOperations(request, { caller }) {
@@ -39,8 +39,9 @@ export function operationService(dependencies: ServerDependencies): Service {
           after,
           size: pageSize(request.pageSize),
         });
+        const stalls = await dependencies.stalls.read();
         return {
-          operations: page.rows.map(operationMessage),
+          operations: page.rows.map((operation) => operationMessage(operation, stalls)),
           nextPageToken: pageToken(paged, page.next),
         };
       },

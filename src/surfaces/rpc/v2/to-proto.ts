@@ -3,6 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Agent } from '../../../domain/agent/agent.ts';
 import { CONDITION_TYPES } from '../../../domain/condition/condition.ts';
+import { upstreamDiffers } from '../../../domain/condition/drift.ts';
 import { availability } from '../../../domain/machine/availability.ts';
 import { effectiveState } from '../../../domain/machine/effective-state.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
@@ -12,6 +13,7 @@ import { schedulable } from '../../../domain/machine/schedulable.ts';
 import type { Approval } from '../../../domain/operation/approval.ts';
 import { currentStep, type Operation } from '../../../domain/operation/operation.ts';
 import { PHASE_OF_STATUS } from '../../../domain/operation/operation-status.ts';
+import type { Stall } from '../../../domain/operation/stall.ts';
 import { overallProgress, retryCount, type Step } from '../../../domain/operation/step.ts';
 import type { StepState } from '../../../domain/operation/step-state.ts';
 import {
@@ -29,13 +31,22 @@ import {
   StepStatus_State,
   type StepStatusSchema,
 } from '../../../gen/baremetal/v2/operation_pb.ts';
+import { NO_STALLS, type Stalls } from '../../../store/operations/stalled-operations.ts';
+import { stallMessage, stallOfOperation } from './stall-message.ts';
+
+/** What is read beside a machine's row; nothing of it in the answer to a change. */
+export interface BesideMachine {
+  readonly agent?: Agent | undefined;
+  readonly upstreamSeenAt?: Date | undefined;
+  readonly stalls?: Stalls;
+}
 
 export function machineMessage(
   machine: Machine,
-  agent: Agent | null = null,
-  upstreamSeenAt: Date | null = null,
+  { agent, upstreamSeenAt, stalls }: BesideMachine = {},
 ): MessageInitShape<typeof MachineSchema> {
   const { spec, conditions } = machine;
+  const stall = machine.activeOperationId === null ? undefined : stalls?.get(machine.activeOperationId);
   return {
     machineId: machine.machineId,
     labels: { ...machine.labels },
@@ -70,10 +81,12 @@ export function machineMessage(
       ...(machine.enteredServiceAt && { enteredServiceAt: timestampFromDate(machine.enteredServiceAt) }),
       activeOperationType: machine.activeOperationType ?? '',
       ...(machine.maintenance && { maintenance: maintenanceMessage(machine, machine.maintenance) }),
+      ...(stall && { stalled: stallMessage(stall) }),
       ...(agent && { agent: agentMessage(agent) }),
       ...(machine.observed && {
         observed: {
           ...machine.observed,
+          differs: upstreamDiffers(machine),
           at: timestampFromMs(Date.parse(machine.observed.at)),
           ...(upstreamSeenAt && { seenAt: timestampFromDate(upstreamSeenAt) }),
         },
@@ -141,8 +154,12 @@ const STEP_STATES = {
   undone: StepStatus_State.UNDONE,
 } as const satisfies Record<StepState, StepStatus_State>;
 
-export function operationMessage(operation: Operation): MessageInitShape<typeof OperationSchema> {
+export function operationMessage(
+  operation: Operation,
+  stalls: Stalls = NO_STALLS,
+): MessageInitShape<typeof OperationSchema> {
   const { error } = operation;
+  const stall = stallOfOperation(operation, stalls);
   return {
     operationId: operation.operationId,
     machineId: operation.machineId,
@@ -162,7 +179,8 @@ export function operationMessage(operation: Operation): MessageInitShape<typeof 
     ...(operation.startedAt && { startedAt: timestampFromDate(operation.startedAt) }),
     ...(operation.finishedAt && { finishedAt: timestampFromDate(operation.finishedAt) }),
     planId: operation.planId,
-    steps: operation.steps.map(stepMessage),
+    steps: operation.steps.map((step) => stepMessage(step, stall)),
+    ...(stall && { stalled: stallMessage(stall) }),
     currentStep: currentStep(operation)?.name ?? '',
     progressPercent: overallProgress(operation.steps),
     cancelRequested: operation.cancelRequested,
@@ -186,7 +204,7 @@ function approvalMessage({
   };
 }
 
-function stepMessage(step: Step): MessageInitShape<typeof StepStatusSchema> {
+function stepMessage(step: Step, stall: Stall | null): MessageInitShape<typeof StepStatusSchema> {
   return {
     name: step.name,
     state: STEP_STATES[step.state],
@@ -200,5 +218,6 @@ function stepMessage(step: Step): MessageInitShape<typeof StepStatusSchema> {
     maxRetries: step.maxRetries,
     title: step.title,
     doneTitle: step.doneTitle,
+    ...(stall?.step === step.name && { stalled: stallMessage(stall) }),
   };
 }

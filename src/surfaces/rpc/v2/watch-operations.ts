@@ -28,7 +28,7 @@ export async function* watchOperations(
   for await (const change of watchChanges(dependencies, call, signal)) {
     yield {
       ts: timestampFromDate(change.at),
-      ...(change.operation && { snapshot: operationMessage(change.operation) }),
+      ...(change.operation && { snapshot: operationMessage(change.operation, dependencies.stalls.latest) }),
       message: change.message,
       cursor: change.cursor,
       kind: KINDS[change.kind],

@@ -4,8 +4,10 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Machine } from "../../v2/machine_pb.ts";
+import type { Machine, Stall } from "../../v2/machine_pb.ts";
 import { file_baremetal_v2_machine } from "../../v2/machine_pb.ts";
+import type { OperationType } from "../../v2/operation_pb.ts";
+import { file_baremetal_v2_operation } from "../../v2/operation_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/fleet/v1/fleet_service.proto.
  */
 export const file_baremetal_fleet_v1_fleet_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZiYXJlbWV0YWwvZmxlZXQvdjEvZmxlZXRfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIg8KDVdob0FtSVJlcXVlc3QisAEKCElkZW50aXR5EgwKBG5hbWUYASABKAkSDAoEcm9sZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEg0KBXNjb3BlGAogASgJEgsKA3ZpYRgLIAEoCRIPCgdtZXRob2RzGAwgAygJEi4KCmV4cGlyZXNfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKEmluc2VjdXJlX3BsYWludGV4dBgVIAEoCCIUChJHZXRPdmVydmlld1JlcXVlc3Qi3wUKCE92ZXJ2aWV3EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghtYWNoaW5lcxgCIAEoBRIpCgZmYWNldHMYAyADKAsyGS5iYXJlbWV0YWwuZmxlZXQudjEuRmFjZXQSMAoJYXR0ZW50aW9uGAQgAygLMh0uYmFyZW1ldGFsLmZsZWV0LnYxLkF0dGVudGlvbhJSChRvcGVyYXRpb25zX3VuZGVyX3dheRgFIAMoCzI0LmJhcmVtZXRhbC5mbGVldC52MS5PdmVydmlldy5PcGVyYXRpb25zVW5kZXJXYXlFbnRyeRJLChBvcGVyYXRpb25zX2VuZGVkGAYgAygLMjEuYmFyZW1ldGFsLmZsZWV0LnYxLk92ZXJ2aWV3Lk9wZXJhdGlvbnNFbmRlZEVudHJ5EiwKB292ZXJkdWUYByADKAsyGy5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcmR1ZRIUCgxhZ2VudHNfcmVhZHkYCCABKAUSEwoLYWdlbnRzX2xvc3QYCSABKAUSHAoUbWFjaGluZXNfc2NoZWR1bGFibGUYFCABKAUSQgoTdW5oZWFsdGh5X3Vwc3RyZWFtcxgVIAMoCzIlLmJhcmVtZXRhbC5mbGVldC52MS5VbmhlYWx0aHlVcHN0cmVhbRI8Cghyb2xsb3V0cxgWIAMoCzIqLmJhcmVtZXRhbC5mbGVldC52MS5PdmVydmlldy5Sb2xsb3V0c0VudHJ5GjkKF09wZXJhdGlvbnNVbmRlcldheUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAEaNgoUT3BlcmF0aW9uc0VuZGVkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4ARovCg1Sb2xsb3V0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAEiYwoRVW5oZWFsdGh5VXBzdHJlYW0SEAoIcHJvdmlkZXIYASABKAkSDwoHZmFpbHVyZRgCIAEoCRIrCgdyZWFkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKxAQoJQXR0ZW50aW9uEg4KBnJlYXNvbhgBIAEoCRIQCghtYWNoaW5lcxgCIAEoBRIOCgZmaWx0ZXIYAyABKAkSGgoSZXhhbXBsZV9tYWNoaW5lX2lkGAQgASgJEhcKD2V4YW1wbGVfbWVzc2FnZRgFIAEoCRIqCgZuZXdlc3QYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWNvbmRpdGlvbhgHIAEoCSJwCgdPdmVyZHVlEg0KBWxheWVyGAEgASgJEg0KBXN0YXRlGAIgASgJEhUKDWxpbWl0X3NlY29uZHMYAyABKAMSEAoIbWFjaGluZXMYBCABKAUSDgoGZmlsdGVyGAUgASgJEg4KBmFkdmljZRgGIAEoCSI2ChRDb3VudE1hY2hpbmVzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSDgoGZmFjZXRzGAIgAygJIlEKFUNvdW50TWFjaGluZXNSZXNwb25zZRINCgV0b3RhbBgBIAEoBRIpCgZmYWNldHMYAiADKAsyGS5iYXJlbWV0YWwuZmxlZXQudjEuRmFjZXQiRgoFRmFjZXQSDQoFZmllbGQYASABKAkSLgoGdmFsdWVzGAIgAygLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0VmFsdWUiLQoKRmFjZXRWYWx1ZRINCgV2YWx1ZRgBIAEoCRIQCghtYWNoaW5lcxgCIAEoBSJbChRJbmRleE1hY2hpbmVzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSEAoIb3JkZXJfYnkYAiABKAkSEgoKZGVzY2VuZGluZxgDIAEoCBINCgVsaW1pdBgUIAEoBSIyCgxNYWNoaW5lSW5kZXgSDQoFdG90YWwYASABKAUSEwoLbWFjaGluZV9pZHMYAiADKAkiKQoSR2V0TWFjaGluZXNSZXF1ZXN0EhMKC21hY2hpbmVfaWRzGAEgAygJIj4KE0dldE1hY2hpbmVzUmVzcG9uc2USJwoIbWFjaGluZXMYASADKAsyFS5iYXJlbWV0YWwudjIuTWFjaGluZSLjAgoFRXZlbnQSEAoIZXZlbnRfaWQYASABKAMSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGtpbmQYAyABKAkSDwoHc3ViamVjdBgEIAEoCRIMCgRmcm9tGAUgASgJEgoKAnRvGAYgASgJEhIKCmFjdG9yX2tpbmQYByABKAkSEAoIYWN0b3JfaWQYCCABKAkSDwoHY29tbWVudBgJIAEoCRISCgptYWNoaW5lX2lkGAogASgJEhQKDG9wZXJhdGlvbl9pZBgLIAEoCRIQCghtZXRhZGF0YRgMIAEoCRIQCghpZGVudGl0eRgUIAEoCRIPCgdhZGRyZXNzGBUgASgJEhIKCnJlcXVlc3RfaWQYFiABKAkSCwoDdmlhGBcgASgJEjAKB2NoYW5nZXMYGCADKAsyHy5iYXJlbWV0YWwuZmxlZXQudjEuRmllbGRDaGFuZ2UiOwoLRmllbGRDaGFuZ2USDQoFZmllbGQYASABKAkSDgoGYmVmb3JlGAIgASgJEg0KBWFmdGVyGAMgASgJIjQKEldhdGNoRXZlbnRzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSDgoGY3Vyc29yGAIgASgJItkBCgxXYXRjaGVkRXZlbnQSMwoEa2luZBgBIAEoDjIlLmJhcmVtZXRhbC5mbGVldC52MS5XYXRjaGVkRXZlbnQuS2luZBIoCgVldmVudBgCIAEoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5FdmVudBIOCgZjdXJzb3IYAyABKAkSJgoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjIKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEgkKBUFMSVZFEAESCQoFRVZFTlQQAiJKChFMaXN0RXZlbnRzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiWAoSTGlzdEV2ZW50c1Jlc3BvbnNlEikKBmV2ZW50cxgBIAMoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5FdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiLQoXR2V0TWV0cmljSGlzdG9yeVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCSJCCg1NZXRyaWNIaXN0b3J5EjEKB3NhbXBsZXMYASADKAsyIC5iYXJlbWV0YWwuZmxlZXQudjEuTWV0cmljU2FtcGxlIqYBCgxNZXRyaWNTYW1wbGUSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEj4KB21ldHJpY3MYAiADKAsyLS5iYXJlbWV0YWwuZmxlZXQudjEuTWV0cmljU2FtcGxlLk1ldHJpY3NFbnRyeRouCgxNZXRyaWNzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ATLvBQoMRmxlZXRTZXJ2aWNlEkkKBldob0FtSRIhLmJhcmVtZXRhbC5mbGVldC52MS5XaG9BbUlSZXF1ZXN0GhwuYmFyZW1ldGFsLmZsZWV0LnYxLklkZW50aXR5ElMKC0dldE92ZXJ2aWV3EiYuYmFyZW1ldGFsLmZsZWV0LnYxLkdldE92ZXJ2aWV3UmVxdWVzdBocLmJhcmVtZXRhbC5mbGVldC52MS5PdmVydmlldxJkCg1Db3VudE1hY2hpbmVzEiguYmFyZW1ldGFsLmZsZWV0LnYxLkNvdW50TWFjaGluZXNSZXF1ZXN0GikuYmFyZW1ldGFsLmZsZWV0LnYxLkNvdW50TWFjaGluZXNSZXNwb25zZRJdCg1JbmRleE1hY2hpbmVzEiguYmFyZW1ldGFsLmZsZWV0LnYxLkluZGV4TWFjaGluZXNSZXF1ZXN0GiAuYmFyZW1ldGFsLmZsZWV0LnYxLk1hY2hpbmVJbmRleDABEl4KC0dldE1hY2hpbmVzEiYuYmFyZW1ldGFsLmZsZWV0LnYxLkdldE1hY2hpbmVzUmVxdWVzdBonLmJhcmVtZXRhbC5mbGVldC52MS5HZXRNYWNoaW5lc1Jlc3BvbnNlElkKC1dhdGNoRXZlbnRzEiYuYmFyZW1ldGFsLmZsZWV0LnYxLldhdGNoRXZlbnRzUmVxdWVzdBogLmJhcmVtZXRhbC5mbGVldC52MS5XYXRjaGVkRXZlbnQwARJbCgpMaXN0RXZlbnRzEiUuYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RFdmVudHNSZXF1ZXN0GiYuYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RFdmVudHNSZXNwb25zZRJiChBHZXRNZXRyaWNIaXN0b3J5EisuYmFyZW1ldGFsLmZsZWV0LnYxLkdldE1ldHJpY0hpc3RvcnlSZXF1ZXN0GiEuYmFyZW1ldGFsLmZsZWV0LnYxLk1ldHJpY0hpc3RvcnliBnByb3RvMw", [file_baremetal_v2_machine, file_google_protobuf_timestamp]);
+  fileDesc("CiZiYXJlbWV0YWwvZmxlZXQvdjEvZmxlZXRfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIg8KDVdob0FtSVJlcXVlc3QisAEKCElkZW50aXR5EgwKBG5hbWUYASABKAkSDAoEcm9sZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEg0KBXNjb3BlGAogASgJEgsKA3ZpYRgLIAEoCRIPCgdtZXRob2RzGAwgAygJEi4KCmV4cGlyZXNfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKEmluc2VjdXJlX3BsYWludGV4dBgVIAEoCCIUChJHZXRPdmVydmlld1JlcXVlc3Qi5AYKCE92ZXJ2aWV3EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghtYWNoaW5lcxgCIAEoBRIpCgZmYWNldHMYAyADKAsyGS5iYXJlbWV0YWwuZmxlZXQudjEuRmFjZXQSMAoJYXR0ZW50aW9uGAQgAygLMh0uYmFyZW1ldGFsLmZsZWV0LnYxLkF0dGVudGlvbhJSChRvcGVyYXRpb25zX3VuZGVyX3dheRgFIAMoCzI0LmJhcmVtZXRhbC5mbGVldC52MS5PdmVydmlldy5PcGVyYXRpb25zVW5kZXJXYXlFbnRyeRJLChBvcGVyYXRpb25zX2VuZGVkGAYgAygLMjEuYmFyZW1ldGFsLmZsZWV0LnYxLk92ZXJ2aWV3Lk9wZXJhdGlvbnNFbmRlZEVudHJ5EiwKB292ZXJkdWUYByADKAsyGy5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcmR1ZRIUCgxhZ2VudHNfcmVhZHkYCCABKAUSEwoLYWdlbnRzX2xvc3QYCSABKAUSHAoUbWFjaGluZXNfc2NoZWR1bGFibGUYFCABKAUSQgoTdW5oZWFsdGh5X3Vwc3RyZWFtcxgVIAMoCzIlLmJhcmVtZXRhbC5mbGVldC52MS5VbmhlYWx0aHlVcHN0cmVhbRI8Cghyb2xsb3V0cxgWIAMoCzIqLmJhcmVtZXRhbC5mbGVldC52MS5PdmVydmlldy5Sb2xsb3V0c0VudHJ5EhcKD21hY2hpbmVzX2ZhaWxlZBgXIAEoBRIXCg9tYWNoaW5lc193YXJuZWQYGCABKAUSNQoHc3RhbGxlZBgZIAMoCzIkLmJhcmVtZXRhbC5mbGVldC52MS5TdGFsbGVkT3BlcmF0aW9uEhoKEm9wZXJhdGlvbnNfc3RhbGxlZBgaIAEoBRo5ChdPcGVyYXRpb25zVW5kZXJXYXlFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBGjYKFE9wZXJhdGlvbnNFbmRlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAEaLwoNUm9sbG91dHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBIosBChBTdGFsbGVkT3BlcmF0aW9uEhQKDG9wZXJhdGlvbl9pZBgBIAEoCRISCgptYWNoaW5lX2lkGAIgASgJEikKBHR5cGUYAyABKA4yGy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uVHlwZRIiCgVzdGFsbBgEIAEoCzITLmJhcmVtZXRhbC52Mi5TdGFsbCJjChFVbmhlYWx0aHlVcHN0cmVhbRIQCghwcm92aWRlchgBIAEoCRIPCgdmYWlsdXJlGAIgASgJEisKB3JlYWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIsABCglBdHRlbnRpb24SDgoGcmVhc29uGAEgASgJEhAKCG1hY2hpbmVzGAIgASgFEg4KBmZpbHRlchgDIAEoCRIaChJleGFtcGxlX21hY2hpbmVfaWQYBCABKAkSFwoPZXhhbXBsZV9tZXNzYWdlGAUgASgJEioKBm5ld2VzdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJY29uZGl0aW9uGAcgASgJEg0KBXRpdGxlGBQgASgJInAKB092ZXJkdWUSDQoFbGF5ZXIYASABKAkSDQoFc3RhdGUYAiABKAkSFQoNbGltaXRfc2Vjb25kcxgDIAEoAxIQCghtYWNoaW5lcxgEIAEoBRIOCgZmaWx0ZXIYBSABKAkSDgoGYWR2aWNlGAYgASgJIjYKFENvdW50TWFjaGluZXNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIOCgZmYWNldHMYAiADKAkiUQoVQ291bnRNYWNoaW5lc1Jlc3BvbnNlEg0KBXRvdGFsGAEgASgFEikKBmZhY2V0cxgCIAMoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5GYWNldCJGCgVGYWNldBINCgVmaWVsZBgBIAEoCRIuCgZ2YWx1ZXMYAiADKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuRmFjZXRWYWx1ZSItCgpGYWNldFZhbHVlEg0KBXZhbHVlGAEgASgJEhAKCG1hY2hpbmVzGAIgASgFIlsKFEluZGV4TWFjaGluZXNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIQCghvcmRlcl9ieRgCIAEoCRISCgpkZXNjZW5kaW5nGAMgASgIEg0KBWxpbWl0GBQgASgFIjIKDE1hY2hpbmVJbmRleBINCgV0b3RhbBgBIAEoBRITCgttYWNoaW5lX2lkcxgCIAMoCSIpChJHZXRNYWNoaW5lc1JlcXVlc3QSEwoLbWFjaGluZV9pZHMYASADKAkiPgoTR2V0TWFjaGluZXNSZXNwb25zZRInCghtYWNoaW5lcxgBIAMoCzIVLmJhcmVtZXRhbC52Mi5NYWNoaW5lIuMCCgVFdmVudBIQCghldmVudF9pZBgBIAEoAxImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEa2luZBgDIAEoCRIPCgdzdWJqZWN0GAQgASgJEgwKBGZyb20YBSABKAkSCgoCdG8YBiABKAkSEgoKYWN0b3Jfa2luZBgHIAEoCRIQCghhY3Rvcl9pZBgIIAEoCRIPCgdjb21tZW50GAkgASgJEhIKCm1hY2hpbmVfaWQYCiABKAkSFAoMb3BlcmF0aW9uX2lkGAsgASgJEhAKCG1ldGFkYXRhGAwgASgJEhAKCGlkZW50aXR5GBQgASgJEg8KB2FkZHJlc3MYFSABKAkSEgoKcmVxdWVzdF9pZBgWIAEoCRILCgN2aWEYFyABKAkSMAoHY2hhbmdlcxgYIAMoCzIfLmJhcmVtZXRhbC5mbGVldC52MS5GaWVsZENoYW5nZSI7CgtGaWVsZENoYW5nZRINCgVmaWVsZBgBIAEoCRIOCgZiZWZvcmUYAiABKAkSDQoFYWZ0ZXIYAyABKAkiNAoSV2F0Y2hFdmVudHNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIOCgZjdXJzb3IYAiABKAki2QEKDFdhdGNoZWRFdmVudBIzCgRraW5kGAEgASgOMiUuYmFyZW1ldGFsLmZsZWV0LnYxLldhdGNoZWRFdmVudC5LaW5kEigKBWV2ZW50GAIgASgLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkV2ZW50Eg4KBmN1cnNvchgDIAEoCRImCgJhdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiMgoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASCQoFQUxJVkUQARIJCgVFVkVOVBACIkoKEUxpc3RFdmVudHNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJYChJMaXN0RXZlbnRzUmVzcG9uc2USKQoGZXZlbnRzGAEgAygLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSItChdHZXRNZXRyaWNIaXN0b3J5UmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJIkIKDU1ldHJpY0hpc3RvcnkSMQoHc2FtcGxlcxgBIAMoCzIgLmJhcmVtZXRhbC5mbGVldC52MS5NZXRyaWNTYW1wbGUipgEKDE1ldHJpY1NhbXBsZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPgoHbWV0cmljcxgCIAMoCzItLmJhcmVtZXRhbC5mbGVldC52MS5NZXRyaWNTYW1wbGUuTWV0cmljc0VudHJ5Gi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBMu8FCgxGbGVldFNlcnZpY2USSQoGV2hvQW1JEiEuYmFyZW1ldGFsLmZsZWV0LnYxLldob0FtSVJlcXVlc3QaHC5iYXJlbWV0YWwuZmxlZXQudjEuSWRlbnRpdHkSUwoLR2V0T3ZlcnZpZXcSJi5iYXJlbWV0YWwuZmxlZXQudjEuR2V0T3ZlcnZpZXdSZXF1ZXN0GhwuYmFyZW1ldGFsLmZsZWV0LnYxLk92ZXJ2aWV3EmQKDUNvdW50TWFjaGluZXMSKC5iYXJlbWV0YWwuZmxlZXQudjEuQ291bnRNYWNoaW5lc1JlcXVlc3QaKS5iYXJlbWV0YWwuZmxlZXQudjEuQ291bnRNYWNoaW5lc1Jlc3BvbnNlEl0KDUluZGV4TWFjaGluZXMSKC5iYXJlbWV0YWwuZmxlZXQudjEuSW5kZXhNYWNoaW5lc1JlcXVlc3QaIC5iYXJlbWV0YWwuZmxlZXQudjEuTWFjaGluZUluZGV4MAESXgoLR2V0TWFjaGluZXMSJi5iYXJlbWV0YWwuZmxlZXQudjEuR2V0TWFjaGluZXNSZXF1ZXN0GicuYmFyZW1ldGFsLmZsZWV0LnYxLkdldE1hY2hpbmVzUmVzcG9uc2USWQoLV2F0Y2hFdmVudHMSJi5iYXJlbWV0YWwuZmxlZXQudjEuV2F0Y2hFdmVudHNSZXF1ZXN0GiAuYmFyZW1ldGFsLmZsZWV0LnYxLldhdGNoZWRFdmVudDABElsKCkxpc3RFdmVudHMSJS5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdEV2ZW50c1JlcXVlc3QaJi5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdEV2ZW50c1Jlc3BvbnNlEmIKEEdldE1ldHJpY0hpc3RvcnkSKy5iYXJlbWV0YWwuZmxlZXQudjEuR2V0TWV0cmljSGlzdG9yeVJlcXVlc3QaIS5iYXJlbWV0YWwuZmxlZXQudjEuTWV0cmljSGlzdG9yeWIGcHJvdG8z", [file_baremetal_v2_machine, file_baremetal_v2_operation, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.fleet.v1.WhoAmIRequest
@@ -194,6 +196,32 @@ export type Overview = Message<"baremetal.fleet.v1.Overview"> & {
    * @generated from field: map<string, int32> rollouts = 22;
    */
   rollouts: { [key: string]: number };
+
+  /**
+   * Machines whose headline has the tone failed, and the tone warning: they need attention. Stalled operations are not in it.
+   *
+   * @generated from field: int32 machines_failed = 23;
+   */
+  machinesFailed: number;
+
+  /**
+   * @generated from field: int32 machines_warned = 24;
+   */
+  machinesWarned: number;
+
+  /**
+   * Operations whose step is slower than 99 % of its history; the one that started first is first. At most 20.
+   *
+   * @generated from field: repeated baremetal.fleet.v1.StalledOperation stalled = 25;
+   */
+  stalled: StalledOperation[];
+
+  /**
+   * How many there are.
+   *
+   * @generated from field: int32 operations_stalled = 26;
+   */
+  operationsStalled: number;
 };
 
 /**
@@ -202,6 +230,38 @@ export type Overview = Message<"baremetal.fleet.v1.Overview"> & {
  */
 export const OverviewSchema: GenMessage<Overview> = /*@__PURE__*/
   messageDesc(file_baremetal_fleet_v1_fleet_service, 3);
+
+/**
+ * @generated from message baremetal.fleet.v1.StalledOperation
+ */
+export type StalledOperation = Message<"baremetal.fleet.v1.StalledOperation"> & {
+  /**
+   * @generated from field: string operation_id = 1;
+   */
+  operationId: string;
+
+  /**
+   * @generated from field: string machine_id = 2;
+   */
+  machineId: string;
+
+  /**
+   * @generated from field: baremetal.v2.OperationType type = 3;
+   */
+  type: OperationType;
+
+  /**
+   * @generated from field: baremetal.v2.Stall stall = 4;
+   */
+  stall?: Stall | undefined;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.StalledOperation.
+ * Use `create(StalledOperationSchema)` to create a new message.
+ */
+export const StalledOperationSchema: GenMessage<StalledOperation> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 4);
 
 /**
  * @generated from message baremetal.fleet.v1.UnhealthyUpstream
@@ -234,7 +294,7 @@ export type UnhealthyUpstream = Message<"baremetal.fleet.v1.UnhealthyUpstream"> 
  * Use `create(UnhealthyUpstreamSchema)` to create a new message.
  */
 export const UnhealthyUpstreamSchema: GenMessage<UnhealthyUpstream> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 4);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 5);
 
 /**
  * @generated from message baremetal.fleet.v1.Attention
@@ -277,11 +337,19 @@ export type Attention = Message<"baremetal.fleet.v1.Attention"> & {
   newest?: Timestamp | undefined;
 
   /**
-   * NeedsIntervention, RMA or Retired.
+   * NeedsIntervention, RMA or Retired. Empty for a group of machines that have no such condition: lost agents, drift,
+   * maintenance that is over, quarantine, degraded machines. Their reason is that of the headline, such as agent_lost.
    *
    * @generated from field: string condition = 7;
    */
   condition: string;
+
+  /**
+   * What is the matter, for people: "agent lost", "reimage failed".
+   *
+   * @generated from field: string title = 20;
+   */
+  title: string;
 };
 
 /**
@@ -289,7 +357,7 @@ export type Attention = Message<"baremetal.fleet.v1.Attention"> & {
  * Use `create(AttentionSchema)` to create a new message.
  */
 export const AttentionSchema: GenMessage<Attention> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 5);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 6);
 
 /**
  * @generated from message baremetal.fleet.v1.Overdue
@@ -341,7 +409,7 @@ export type Overdue = Message<"baremetal.fleet.v1.Overdue"> & {
  * Use `create(OverdueSchema)` to create a new message.
  */
 export const OverdueSchema: GenMessage<Overdue> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 6);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 7);
 
 /**
  * @generated from message baremetal.fleet.v1.CountMachinesRequest
@@ -354,7 +422,8 @@ export type CountMachinesRequest = Message<"baremetal.fleet.v1.CountMachinesRequ
 
   /**
    * phase, effective_state, service, install, presence, provider, pool, schedulable (true, false), unschedulable_reason,
-   * available (true, false), unavailable_reason, or labels.<name>. None means only the total.
+   * available (true, false), unavailable_reason, headline, tone, needs_attention (true, false), or labels.<name>. None means
+   * only the total.
    *
    * @generated from field: repeated string facets = 2;
    */
@@ -366,7 +435,7 @@ export type CountMachinesRequest = Message<"baremetal.fleet.v1.CountMachinesRequ
  * Use `create(CountMachinesRequestSchema)` to create a new message.
  */
 export const CountMachinesRequestSchema: GenMessage<CountMachinesRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 7);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 8);
 
 /**
  * @generated from message baremetal.fleet.v1.CountMachinesResponse
@@ -388,7 +457,7 @@ export type CountMachinesResponse = Message<"baremetal.fleet.v1.CountMachinesRes
  * Use `create(CountMachinesResponseSchema)` to create a new message.
  */
 export const CountMachinesResponseSchema: GenMessage<CountMachinesResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 8);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 9);
 
 /**
  * @generated from message baremetal.fleet.v1.Facet
@@ -412,7 +481,7 @@ export type Facet = Message<"baremetal.fleet.v1.Facet"> & {
  * Use `create(FacetSchema)` to create a new message.
  */
 export const FacetSchema: GenMessage<Facet> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 9);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 10);
 
 /**
  * @generated from message baremetal.fleet.v1.FacetValue
@@ -436,7 +505,7 @@ export type FacetValue = Message<"baremetal.fleet.v1.FacetValue"> & {
  * Use `create(FacetValueSchema)` to create a new message.
  */
 export const FacetValueSchema: GenMessage<FacetValue> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 10);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 11);
 
 /**
  * @generated from message baremetal.fleet.v1.IndexMachinesRequest
@@ -449,7 +518,7 @@ export type IndexMachinesRequest = Message<"baremetal.fleet.v1.IndexMachinesRequ
 
   /**
    * machine_id (when empty), phase, effective_state, service, install, presence, provider, pool, created_at, updated_at,
-   * effective_since, or labels.<name>. Equals are in the order of their ids.
+   * effective_since, headline, tone (from failed to quiet), or labels.<name>. Equals are in the order of their ids.
    *
    * @generated from field: string order_by = 2;
    */
@@ -474,7 +543,7 @@ export type IndexMachinesRequest = Message<"baremetal.fleet.v1.IndexMachinesRequ
  * Use `create(IndexMachinesRequestSchema)` to create a new message.
  */
 export const IndexMachinesRequestSchema: GenMessage<IndexMachinesRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 11);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 12);
 
 /**
  * @generated from message baremetal.fleet.v1.MachineIndex
@@ -498,7 +567,7 @@ export type MachineIndex = Message<"baremetal.fleet.v1.MachineIndex"> & {
  * Use `create(MachineIndexSchema)` to create a new message.
  */
 export const MachineIndexSchema: GenMessage<MachineIndex> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 12);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 13);
 
 /**
  * @generated from message baremetal.fleet.v1.GetMachinesRequest
@@ -517,7 +586,7 @@ export type GetMachinesRequest = Message<"baremetal.fleet.v1.GetMachinesRequest"
  * Use `create(GetMachinesRequestSchema)` to create a new message.
  */
 export const GetMachinesRequestSchema: GenMessage<GetMachinesRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 13);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 14);
 
 /**
  * @generated from message baremetal.fleet.v1.GetMachinesResponse
@@ -534,7 +603,7 @@ export type GetMachinesResponse = Message<"baremetal.fleet.v1.GetMachinesRespons
  * Use `create(GetMachinesResponseSchema)` to create a new message.
  */
 export const GetMachinesResponseSchema: GenMessage<GetMachinesResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 14);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 15);
 
 /**
  * @generated from message baremetal.fleet.v1.Event
@@ -650,7 +719,7 @@ export type Event = Message<"baremetal.fleet.v1.Event"> & {
  * Use `create(EventSchema)` to create a new message.
  */
 export const EventSchema: GenMessage<Event> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 15);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 16);
 
 /**
  * @generated from message baremetal.fleet.v1.FieldChange
@@ -681,7 +750,7 @@ export type FieldChange = Message<"baremetal.fleet.v1.FieldChange"> & {
  * Use `create(FieldChangeSchema)` to create a new message.
  */
 export const FieldChangeSchema: GenMessage<FieldChange> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 16);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 17);
 
 /**
  * @generated from message baremetal.fleet.v1.WatchEventsRequest
@@ -707,7 +776,7 @@ export type WatchEventsRequest = Message<"baremetal.fleet.v1.WatchEventsRequest"
  * Use `create(WatchEventsRequestSchema)` to create a new message.
  */
 export const WatchEventsRequestSchema: GenMessage<WatchEventsRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 17);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 18);
 
 /**
  * @generated from message baremetal.fleet.v1.WatchedEvent
@@ -743,7 +812,7 @@ export type WatchedEvent = Message<"baremetal.fleet.v1.WatchedEvent"> & {
  * Use `create(WatchedEventSchema)` to create a new message.
  */
 export const WatchedEventSchema: GenMessage<WatchedEvent> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 18);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 19);
 
 /**
  * @generated from enum baremetal.fleet.v1.WatchedEvent.Kind
@@ -771,7 +840,7 @@ export enum WatchedEvent_Kind {
  * Describes the enum baremetal.fleet.v1.WatchedEvent.Kind.
  */
 export const WatchedEvent_KindSchema: GenEnum<WatchedEvent_Kind> = /*@__PURE__*/
-  enumDesc(file_baremetal_fleet_v1_fleet_service, 18, 0);
+  enumDesc(file_baremetal_fleet_v1_fleet_service, 19, 0);
 
 /**
  * @generated from message baremetal.fleet.v1.ListEventsRequest
@@ -800,7 +869,7 @@ export type ListEventsRequest = Message<"baremetal.fleet.v1.ListEventsRequest"> 
  * Use `create(ListEventsRequestSchema)` to create a new message.
  */
 export const ListEventsRequestSchema: GenMessage<ListEventsRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 19);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 20);
 
 /**
  * @generated from message baremetal.fleet.v1.ListEventsResponse
@@ -822,7 +891,7 @@ export type ListEventsResponse = Message<"baremetal.fleet.v1.ListEventsResponse"
  * Use `create(ListEventsResponseSchema)` to create a new message.
  */
 export const ListEventsResponseSchema: GenMessage<ListEventsResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 20);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 21);
 
 /**
  * @generated from message baremetal.fleet.v1.GetMetricHistoryRequest
@@ -839,7 +908,7 @@ export type GetMetricHistoryRequest = Message<"baremetal.fleet.v1.GetMetricHisto
  * Use `create(GetMetricHistoryRequestSchema)` to create a new message.
  */
 export const GetMetricHistoryRequestSchema: GenMessage<GetMetricHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 21);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 22);
 
 /**
  * @generated from message baremetal.fleet.v1.MetricHistory
@@ -858,7 +927,7 @@ export type MetricHistory = Message<"baremetal.fleet.v1.MetricHistory"> & {
  * Use `create(MetricHistorySchema)` to create a new message.
  */
 export const MetricHistorySchema: GenMessage<MetricHistory> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 22);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 23);
 
 /**
  * @generated from message baremetal.fleet.v1.MetricSample
@@ -880,7 +949,7 @@ export type MetricSample = Message<"baremetal.fleet.v1.MetricSample"> & {
  * Use `create(MetricSampleSchema)` to create a new message.
  */
 export const MetricSampleSchema: GenMessage<MetricSample> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 23);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 24);
 
 /**
  * The fleet as a whole, for people and for dashboards: counts, lists in any order, and what happened.

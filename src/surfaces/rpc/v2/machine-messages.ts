@@ -1,0 +1,21 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { Machine } from '../../../domain/machine/machine.ts';
+import type { MachineSchema } from '../../../gen/baremetal/v2/machine_pb.ts';
+import { upstreamSeenTimes } from '../../../store/machines/upstream-reads.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
+import { agentsOf } from './agents-of.ts';
+import { machineMessage } from './to-proto.ts';
+
+/** With what is not in the machines' rows: agents, upstreams, stalled operations. */
+export async function machineMessages(
+  dependencies: ServerDependencies,
+  machines: readonly Machine[],
+): Promise<MessageInitShape<typeof MachineSchema>[]> {
+  const agents = await agentsOf(dependencies, machines);
+  const seen = await upstreamSeenTimes(dependencies.database, machines);
+  const stalls = await dependencies.stalls.read();
+  return machines.map((machine) => {
+    const { machineId: id } = machine;
+    return machineMessage(machine, { agent: agents.get(id), upstreamSeenAt: seen.get(id), stalls });
+  });
+}

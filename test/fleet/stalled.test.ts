@@ -1,0 +1,97 @@
+/** Operations that are slower than their history: which, where it shows, and to whom. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { messageHeadline } from '../../src/client/message-headline.ts';
+import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { holdNewOperations, newMachine } from '../api/fleet.ts';
+import { type Client, startTestServer, type TestServer } from '../parts/server.ts';
+
+let server: TestServer;
+let fleet: Client<typeof FleetService>;
+let slow = '';
+let usual = '';
+
+const WORDS = 'slower than 99 % of its history: 14 min, usually 3 min';
+
+/** An operation that stands in its only step since so many minutes, or that has ended after as many. */
+async function operation(id: string, machineId: string, minutes: number, status: string): Promise<void> {
+  const ended = status === 'completed';
+  const from = new Date(Date.now() - minutes * 60_000 - 5_000).toISOString();
+  const until = new Date(Date.parse(from) + minutes * 60_000).toISOString();
+  const step = {
+    name: 'wait',
+    kind: 'await-operator',
+    config: {},
+    timeoutSeconds: 7200,
+    maxRetries: 0,
+    title: 'Waiting',
+    doneTitle: 'Waited',
+    state: ended ? 'succeeded' : 'running',
+    attempts: 1,
+    startedAt: from,
+    attemptStartedAt: from,
+    finishedAt: ended ? until : null,
+    message: '',
+    progress: ended ? 100 : 0,
+    memo: {},
+    undoAttempts: 0,
+  };
+  await server.sql(
+    `INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, contract, params, steps,
+       current, started_by, started_at, finished_at)
+     VALUES ($1, $2, $1, '', 'REIMAGE', $3, 'operation', '{}', $4::jsonb, $5, 'operator:o', $6, $7)`,
+    [id, machineId, status, JSON.stringify([step]), ended ? 1 : 0, from, ended ? until : null],
+  );
+  if (!ended)
+    await server.sql(`UPDATE machines SET active_operation_id = $1 WHERE machine_id = $2`, [id, machineId]);
+}
+
+beforeAll(async () => {
+  server = await startTestServer();
+  fleet = server.client(FleetService, server.adminToken);
+  // No worker takes up the operations that stand still here.
+  await holdNewOperations(server);
+  const past = await newMachine(server);
+  for (let n = 0; n < 30; n += 1) await operation(`op-past-${n}`, past, n === 0 ? 5 : 3, 'completed');
+  slow = await newMachine(server, { labels: { tenant: 'red' } });
+  usual = await newMachine(server, { labels: { tenant: 'blue' } });
+  await operation('op-slow', slow, 14, 'running');
+  await operation('op-usual', usual, 4, 'running');
+});
+afterAll(() => server?.stop());
+
+test('lists and single answers say which step is slower than 99 % of its history, in words', async () => {
+  const { operations } = await server.operations.listOperations({ filter: 'phase=RUNNING' });
+  expect(
+    Object.fromEntries(operations.map(({ operationId, stalled }) => [operationId, stalled?.message])),
+  ).toEqual({
+    'op-slow': WORDS,
+    'op-usual': undefined,
+  });
+  const one = await server.operations.getOperation({ operationId: 'op-slow' });
+  expect(one.stalled).toMatchObject({ step: 'wait', usualSeconds: 180n, samples: 30, message: WORDS });
+  expect(one.steps[0]?.stalled?.message).toBe(WORDS);
+  const { machines } = await server.machines.listMachines({ filter: `machine_id=${slow}` });
+  expect(machines[0]?.status?.stalled?.message).toBe(WORDS);
+  expect(machines[0] && messageHeadline(machines[0], Date.now()).text).toBe('BUSY · reimage stalled');
+  const { headline, headlineTone } = await server.admin.explainMachine({ machineId: slow });
+  expect({ headline, headlineTone }).toEqual({ headline: 'BUSY · reimage stalled', headlineTone: 'warning' });
+});
+
+test('the overview has them, for each caller those of its own scope', async () => {
+  const all = await fleet.getOverview({});
+  expect(all.operationsStalled).toBe(1);
+  expect(all.stalled[0]).toMatchObject({
+    operationId: 'op-slow',
+    machineId: slow,
+    stall: { message: WORDS },
+  });
+  const scoped = async (tenant: string) => {
+    const { secret } = await server.admin.createToken({
+      name: tenant,
+      role: 'viewer',
+      scope: `labels.tenant=${tenant}`,
+    });
+    return (await server.client(FleetService, secret).getOverview({})).operationsStalled;
+  };
+  expect([await scoped('red'), await scoped('blue')]).toEqual([1, 0]);
+});
