@@ -2,13 +2,19 @@ import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { type Api, connect } from './connection/api.ts';
-import { createRest, type Rest } from './connection/rest-client.ts';
+import { createRest, type Rest, urlOfPort } from './connection/rest-client.ts';
+import { isThisMachine, type ServerAddress } from './connection/server-address.ts';
 import { type ErrorReport, reportOf } from './errors/error-report.ts';
 import { EXIT_CODES, type Exit } from './errors/exit-code.ts';
 import type { OperationSource } from './operations/operation-source.ts';
 import { OPERATIONS } from './operations/v2-operations.ts';
 import { type OutputStream, TextSink } from './output/text-sink.ts';
-import { type ConnectionOptions, findTarget, type TargetSources } from './profiles/find-target.ts';
+import {
+  type ConnectionOptions,
+  findTarget,
+  type Target,
+  type TargetSources,
+} from './profiles/find-target.ts';
 
 export type InputStream = Readable & { readonly isTTY?: boolean };
 
@@ -55,6 +61,7 @@ export class CommandContext {
   /** Which commands the hints name: those of operations or those of runs. */
   source: OperationSource = OPERATIONS;
   #api: Api | undefined;
+  #server: ServerAddress | undefined;
   readonly #cwd: string;
   readonly #signals: SignalSource;
   readonly #abandoned = new AbortController();
@@ -96,7 +103,7 @@ export class CommandContext {
     return async (...parameters) => {
       const command = parameters.at(-1) as Command;
       const options = command.optsWithGlobals<O & ConnectionOptions>();
-      const { httpUrl, token, tls } = await findTarget(options, this.targetSources);
+      const { httpUrl, token, tls } = await this.#restTarget(options);
       const rest = createRest(httpUrl, token, tls);
       const exit = await run({ args: command.args, options, rest });
       this.exitCode = EXIT_CODES[exit].code;
@@ -104,9 +111,27 @@ export class CommandContext {
   }
 
   async #connect(options: ConnectionOptions): Promise<Api> {
-    const { server, token, tls } = await findTarget(options, this.targetSources);
+    return this.#open(await findTarget(options, this.targetSources));
+  }
+
+  #open({ server, token, tls }: Target): Api {
+    this.#server = server;
     this.#api = connect(server, token, tls);
     return this.#api;
+  }
+
+  /** Without a URL of its own, the server says over gRPC which port its REST API is at: one address is enough. */
+  async #restTarget(options: ConnectionOptions): Promise<Target> {
+    const target = await findTarget(options, this.targetSources);
+    this.#server = target.server;
+    if (target.isHttpUrlGiven) return target;
+    const { httpPort } = await this.#open(target).fleet.whoAmI({});
+    return httpPort === 0 ? target : { ...target, httpUrl: urlOfPort(target.server, httpPort) };
+  }
+
+  /** Where the console of the server is. */
+  async consoleUrl(options: ConnectionOptions): Promise<string> {
+    return (await this.#restTarget(options)).httpUrl;
   }
 
   /** What decides where a command goes, and with which token. */
@@ -117,7 +142,14 @@ export class CommandContext {
   report(error: unknown): ErrorReport {
     const { program, api } = this;
     const { commands } = this.source;
-    return reportOf(error, { program, commands, address: api?.address, tokenOrigin: api?.tokenOrigin });
+    const isLocal = this.#server !== undefined && isThisMachine(this.#server);
+    return reportOf(error, {
+      program,
+      commands,
+      isLocal,
+      address: api?.address,
+      tokenOrigin: api?.tokenOrigin,
+    });
   }
 
   /** The absolute path of a file argument. */

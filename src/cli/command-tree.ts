@@ -4,6 +4,7 @@
  * `ingot op show <id>`.
  */
 import { Command } from 'commander';
+import { packageVersion } from '../package-root.ts';
 import type { CommandContext } from './command-context.ts';
 import { loginCommand } from './commands/access/login.ts';
 import { logoutCommand } from './commands/access/logout.ts';
@@ -14,6 +15,7 @@ import { auditGroup } from './commands/audit/audit-group.ts';
 import { budgetGroup } from './commands/budgets/budget-group.ts';
 import { listEvents } from './commands/fleet/list-events.ts';
 import { showOverview } from './commands/fleet/show-overview.ts';
+import { topCommand } from './commands/fleet/top.ts';
 import { imageGroup } from './commands/images/image-group.ts';
 import { installProfileGroup } from './commands/install-profiles/install-profile-group.ts';
 import { createMachine } from './commands/machines/create-machine.ts';
@@ -22,9 +24,11 @@ import { clearMachine, flagMachine, unflagMachine } from './commands/machines/fl
 import { importMachines } from './commands/machines/import-machines.ts';
 import { lifecycleCommand } from './commands/machines/lifecycle-command.ts';
 import { listMachines } from './commands/machines/list-machines.ts';
+import { openMachine } from './commands/machines/open-machine.ts';
 import { registerMachine, updateMachine } from './commands/machines/register-machine.ts';
 import { setServiceState } from './commands/machines/set-service-state.ts';
 import { showMachine } from './commands/machines/show-machine.ts';
+import { sshMachine } from './commands/machines/ssh-machine.ts';
 import { maintenanceGroup } from './commands/maintenance/maintenance-group.ts';
 import { nodeGroup } from './commands/nodes/node-group.ts';
 import { approvalCommands } from './commands/operations/approval-commands.ts';
@@ -72,6 +76,7 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
   const root = new Command(context.program)
     .description('Control fleets of physical machines')
     .usage('<command> [args]')
+    .version(`${context.program} ${packageVersion()}`, '--version', 'print the version of this program')
     .option('--server <host:port>', 'the server (or INGOT_SERVER; default 127.0.0.1:50051)')
     .option('--http-url <url>', 'its HTTP port (or INGOT_HTTP_URL; default http://<host of the server>:8080)')
     .option('--token-file <path>', 'a file that holds the token (or INGOT_TOKEN)')
@@ -85,14 +90,14 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
     .addHelpText('after', () => helpAfter());
 
   root.commandsGroup('The fleet:');
-  for (const command of [showOverview, listEvents]) root.addCommand(command(context));
+  for (const command of [showOverview, topCommand, listEvents]) root.addCommand(command(context));
 
   root.commandsGroup('Machines:');
   for (const command of [importMachines, listMachines, showMachine, registerMachine, updateMachine]) {
     root.addCommand(command(context));
   }
   for (const command of lifecycleCommands(context)) root.addCommand(command);
-  root.addCommand(explainMachine(context));
+  for (const command of [explainMachine, openMachine, sshMachine]) root.addCommand(command(context));
 
   root.commandsGroup('Service:');
   for (const command of SERVICE_COMMANDS) root.addCommand(command(context));
@@ -158,6 +163,9 @@ function machineGroup(context: CommandContext): Command {
   group.addCommand(watchFleet(context, OPERATIONS));
   for (const command of lifecycleCommands(context)) group.addCommand(command);
   for (const command of [flagMachine, unflagMachine, clearMachine]) group.addCommand(command(context));
+  // Every verb of a machine is here; those at the top are their short forms.
+  for (const command of [explainMachine, openMachine, sshMachine, ...SERVICE_COMMANDS])
+    group.addCommand(command(context));
   return group;
 }
 

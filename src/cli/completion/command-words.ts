@@ -20,8 +20,15 @@ export interface CommandWords {
   readonly listedBy: string | undefined;
 }
 
-/** Arguments whose values only the server knows, and of which there are few. */
-const LISTED_BY: Readonly<Record<string, string>> = { 'rollout-id': 'rollout list --limit 100 -o name' };
+/** Arguments whose values only the server knows. Of many, the first or the newest are offered. */
+const LISTED_BY: Readonly<Record<string, string>> = {
+  'rollout-id': 'rollout list --limit 100 -o name',
+  'machine-id': 'list --limit 200 -o name',
+  'machine-ids': 'list --limit 200 -o name',
+  'operation-id': 'ops --limit 100 -o name',
+  'run-id': 'run list --limit 100 -o name',
+  'plan-id': 'plan list -o name',
+};
 
 /** Reads the command tree, so that completion has everything that the program has. */
 export function commandWords(program: Command): CommandWords[] {

@@ -24,14 +24,18 @@ export function restUrl(
 ): string {
   const given = flag ?? env.INGOT_HTTP_URL;
   if (given === undefined || given === '') {
-    const host = server.host.includes(':') ? `[${server.host}]` : server.host;
-    return `${server.tls ? 'https' : 'http'}://${host}:${HTTP_PORT}`;
+    return urlOfPort(server, HTTP_PORT);
   }
   if (!/^https?:\/\//.test(given) || !URL.canParse(given)) {
     const setting = flag === undefined ? 'INGOT_HTTP_URL' : '--http-url';
     throw new UsageError(`${setting}: "${given}" is not an http(s) URL (for example http://127.0.0.1:8080)`);
   }
   return given.replace(/\/+$/, '');
+}
+
+/** On the host of the gRPC port. */
+export function urlOfPort({ host, tls }: ServerAddress, port: number): string {
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 export function createRest(baseUrl: string, { token }: FoundToken, tls: ClientTls): Rest {

@@ -12,7 +12,7 @@ import { durationText } from '../output/time-text.ts';
 import { type MachineView, trueConditions } from '../rendering/machine-view.ts';
 import { elapsedMs, errorText, phaseColour, tagOf } from '../rendering/operation-rendering.ts';
 import { LiveLine } from './live-line.ts';
-import { progressText } from './progress-text.ts';
+import { progressText, waitText } from './progress-text.ts';
 
 const RULE = '─'.repeat(61);
 /** A shorter wait has no line. */
@@ -84,7 +84,7 @@ export class BoxDisplay implements OperationDisplay {
     const { reason, since, isPrinted } = this.#wait;
     if (this.#sink.isTerminal || isPrinted || this.#now() - since < SHORTEST_WAIT_SHOWN_MS) return;
     this.#wait = { ...this.#wait, isPrinted: true };
-    this.#line(`│ ${this.#tag(this.#operation.currentStep)}waiting for ${plainText(reason)}`);
+    this.#line(`│ ${this.#tag(this.#operation.currentStep)}${waitText(plainText(reason))}`);
   }
 
   /** Clears the live line. */

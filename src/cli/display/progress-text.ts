@@ -14,6 +14,11 @@ export function progressText(operation: OperationView, now: number): string {
   if (elapsed !== undefined) parts.push(durationText(elapsed));
   const waitingFor = operation.more?.waitingFor ?? '';
   if (operation.cancelRequested) parts.push('canceling');
-  else if (waitingFor !== '') parts.push(`waiting for ${waitingFor.replace(/^waiting for /, '')}`);
+  else if (waitingFor !== '') parts.push(waitText(waitingFor));
   return parts.join('  ');
+}
+
+/** Reasons come with or without these words. */
+export function waitText(reason: string): string {
+  return `waiting for ${reason.replace(/^waiting for /i, '')}`;
 }

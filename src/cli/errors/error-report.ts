@@ -15,6 +15,8 @@ export interface ReportContext {
   readonly commands: OperationSource['commands'];
   readonly address?: string | undefined;
   readonly tokenOrigin?: string | undefined;
+  /** The server is, or would be, on this machine. */
+  readonly isLocal?: boolean;
 }
 
 export interface ErrorReport {
@@ -42,6 +44,7 @@ function fixesFor({ reason, metadata }: CallError, context: ReportContext): stri
     operation: metadata.run_id ?? metadata.operation_id,
     token_origin: tokenOrigin,
     server_address: address,
+    start_server: context.isLocal ? 'npm start' : undefined,
   };
   const values = { ...metadata, flag: metadata.flag?.toLowerCase(), ...own };
   const isNeedless = reason === 'WRONG_PHASE' && metadata.type === 'EXIT_MAINTENANCE';

@@ -1,7 +1,8 @@
 /** The options that several commands share, each declared once. */
 import { type Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { inAnyCase } from '../../domain/any-case.ts';
-import { OUTPUT_FORMATS } from '../output/format.ts';
+import { OUTPUT_FORMATS, PATH_FORMATS } from '../output/format.ts';
+import { pathWriter } from '../output/path-writer.ts';
 import { parseDuration } from '../output/time-text.ts';
 
 const LONGEST_TIMEOUT_MS = 7 * 24 * 60 * 60 * 1000;
@@ -75,11 +76,28 @@ export function several(text: string, before: readonly string[] = []): readonly 
 }
 
 export function addOutput(command: Command): Command {
-  return command.addOption(
-    new Option('-o, --output <format>', 'format of the data on stdout')
-      .choices(OUTPUT_FORMATS)
-      .default('table'),
-  );
+  return command.addOption(outputOption().default('table'));
+}
+
+/** The paths of custom columns and jsonpath are checked before anything is asked of the server. */
+function outputOption(): Option {
+  const option = new Option(
+    '-o, --output <format>',
+    'format of the data on stdout; also custom-columns=NAME:.path,… and jsonpath=…',
+  ).choices(OUTPUT_FORMATS);
+  return option.argParser((text: string) => {
+    if (pathWriter(text) !== null || (OUTPUT_FORMATS as readonly string[]).includes(text)) return text;
+    throw new InvalidArgumentError(`Allowed choices are ${[...OUTPUT_FORMATS, ...PATH_FORMATS].join(', ')}.`);
+  });
+}
+
+const names = (text: string): string[] => text.split(',').filter((name) => name.trim() !== '');
+
+/** Of lists. */
+export function addTableChoice(command: Command): Command {
+  return command
+    .addOption(new Option('--columns <names>', 'only these columns, those of -o wide too').argParser(names))
+    .option('--sort <column>', 'by this column; -<column>: the largest first');
 }
 
 export function addFilter(command: Command): Command {

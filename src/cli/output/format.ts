@@ -3,12 +3,25 @@
  */
 import { type DescMessage, type JsonValue, type MessageShape, toJson } from '@bufbuild/protobuf';
 import { Document, isScalar, Scalar, visit } from 'yaml';
+import { pathWriter } from './path-writer.ts';
 import { plainJson, plainText } from './plain-text.ts';
 import { type Column, Table } from './table.ts';
+import { chosenColumns, sortColumn, sorted } from './table-choice.ts';
 import type { TextSink } from './text-sink.ts';
 
 export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'jsonl', 'yaml', 'name'] as const;
-export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+/** Paths into the JSON of each item (json-path.ts). */
+export const PATH_FORMATS = ['custom-columns=', 'jsonpath='] as const;
+type PathFormat = `${(typeof PATH_FORMATS)[number]}${string}`;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number] | PathFormat;
+
+/** What `--columns` and `--sort` ask for. */
+export interface TableChoice {
+  /** The names of columns, those of -o wide too. */
+  readonly columns?: readonly string[] | undefined;
+  /** The name of a column; with "-" before it, the largest first. */
+  readonly sort?: string | undefined;
+}
 
 /** How items of one type are written in each format. */
 export interface Rendering<T> {
@@ -52,14 +65,22 @@ export async function writeList<T>(
   sink: TextSink,
   format: OutputFormat,
   rendering: Rendering<T>,
-  pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
+  unsorted: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
+  choice: TableChoice = {},
 ): Promise<number> {
-  const columns = format === 'wide' ? rendering.wideColumns : rendering.columns;
-  const table = new Table(sink, columns);
+  const columns = chosenColumns(rendering, format, choice);
+  const table = new Table(sink, columns, format === 'wide' || choice.columns ? 'whole' : 'terminal');
+  const pages = choice.sort === undefined ? unsorted : sorted(unsorted, sortColumn(rendering, choice.sort));
+  const byPath = pathWriter(format);
   const whole: JsonValue[] = [];
   let count = 0;
   for await (const items of pages) {
     count += items.length;
+    if (byPath !== null) {
+      byPath.write(sink, items.map(rendering.json));
+      await sink.drained();
+      continue;
+    }
     switch (format) {
       case 'table':
       case 'wide':
@@ -91,6 +112,7 @@ export function writeOne<T>(
   item: T,
   detail: () => void,
 ): void {
+  pathWriter(format)?.write(sink, [rendering.json(item)]);
   switch (format) {
     case 'table':
     case 'wide':
@@ -119,6 +141,7 @@ export function writeStreamed<T>(
   item: T,
   line: () => string,
 ): void {
+  pathWriter(format)?.write(sink, [rendering.json(item)]);
   switch (format) {
     case 'table':
     case 'wide':

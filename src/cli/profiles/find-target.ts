@@ -35,6 +35,8 @@ export interface TargetSources {
 export interface Place {
   readonly server: ServerAddress;
   readonly httpUrl: string;
+  /** By a flag, a variable or a profile; otherwise it is the usual port of the server's host. */
+  readonly isHttpUrlGiven: boolean;
   readonly tls: ClientTls;
 }
 
@@ -66,7 +68,8 @@ function placeOf(
   const isElsewhere = options.server !== undefined || Boolean(env.INGOT_SERVER);
   const server = serverAddress(isElsewhere ? options.server : (profile?.server ?? options.server), env, tls);
   const ownUrl = isElsewhere || env.INGOT_HTTP_URL ? undefined : (profile?.http_url ?? undefined);
-  return { server, httpUrl: restUrl(options.httpUrl ?? ownUrl, env, server), tls };
+  const isHttpUrlGiven = Boolean(options.httpUrl ?? ownUrl ?? env.INGOT_HTTP_URL);
+  return { server, httpUrl: restUrl(options.httpUrl ?? ownUrl, env, server), isHttpUrlGiven, tls };
 }
 
 /** Where `ingot login` goes: a profile of that name, if there is one, says what flags and variables do not. */

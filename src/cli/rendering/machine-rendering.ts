@@ -38,6 +38,7 @@ export function hasNote(machine: Machine, now: number): boolean {
 function noteColumn(now: number): Column<Machine> {
   return {
     header: 'NOTE',
+    stays: 'longest',
     cell: (machine) => {
       const { needsAttention, notes } = messageHeadline(machine, now);
       return needsAttention ? (notes[0] ?? '') : '';
@@ -87,6 +88,7 @@ const columnsAt = (now: number): readonly Column<Machine>[] => [
   { header: 'PHASE', cell: (machine) => machineView(machine).phase },
   {
     header: 'EFFECTIVE',
+    stays: 'longest',
     cell: effectiveCell,
     colour: (machine) => headlineColour(machine, now),
   },

@@ -72,15 +72,19 @@ export function operationRendering(source: OperationSource, now: number): Render
     {
       header: 'STEP',
       cell: currentStepText,
+      stays: 'longest',
       colour: ({ more: { stalled = '' } = {} }) => (stalled === '' ? undefined : 'orange'),
     },
     { header: 'AGE', cell: ({ createdAt }) => ageText(createdAt, now) },
     { header: 'DURATION', cell: (operation) => durationCell(operation, now) },
-    { header: 'ERROR', cell: errorText },
+    { header: 'ERROR', cell: errorText, stays: 'longest' },
   ];
   const more: readonly Column<OperationView>[] = [
     { header: 'PARAMS', cell: (operation) => paramsText(operation.more?.params) },
-    { header: 'WAITING_FOR', cell: (operation) => operation.more?.waitingFor ?? '' },
+    {
+      header: 'WAITING_FOR',
+      cell: (operation) => operation.more?.waitingFor.replace(/^waiting for /i, '') ?? '',
+    },
   ];
   return {
     json: (operation) => operation.json(),
@@ -117,7 +121,7 @@ export function writeOperationDetail(
     ['Current step', currentStepText(operation)],
     ['Progress', `${operation.progressPercent}%`],
     ['Stalled', more?.stalled || undefined],
-    ['Waiting for', more?.waitingFor],
+    ['Waiting for', more?.waitingFor.replace(/^waiting for /i, '')],
     ['Approval', more?.approval && approvalText(more.approval)],
     ['Cancel', operation.cancelRequested ? 'requested' : undefined],
     ['Error', errorText(operation)],

@@ -19,6 +19,8 @@ export const FIX_NAMES = {
   operation: '<operation_id>',
   token_origin: '<where it was found>',
   server_address: '<address>',
+  /** Only for a server on this machine. */
+  start_server: 'npm start',
 } as const satisfies Record<string, string>;
 
 export type FixValues = Readonly<Record<keyof typeof FIX_NAMES, string | undefined>>;

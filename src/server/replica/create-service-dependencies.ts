@@ -16,6 +16,8 @@ import type { Store } from './open-store.ts';
 import type { ReplicaOptions } from './replica-options.ts';
 
 export interface ServiceParts {
+  /** Known when the port is open. */
+  readonly httpPort: () => number;
   readonly store: Store;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly dispatcher: Dispatcher<MachineChange>;
@@ -26,7 +28,7 @@ export interface ServiceParts {
 /** What the gRPC services use. */
 export function createServiceDependencies(
   { configuration, settings, tls }: ReplicaOptions,
-  { store, providers, dispatcher, tokensChanged, audit }: ServiceParts,
+  { store, providers, dispatcher, tokensChanged, audit, httpPort }: ServiceParts,
 ): ServerDependencies {
   const { database } = store;
   const budgets = new BudgetBook(configuredBudgets(configuration.budgets));
@@ -57,6 +59,7 @@ export function createServiceDependencies(
     now: () => new Date(),
     roles: configuration.roles,
     insecurePlaintext: tls === null && settings.insecurePlaintext,
+    httpPort,
     version: packageVersion(),
   };
 }

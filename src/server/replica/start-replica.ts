@@ -51,7 +51,11 @@ export async function startReplica(
   );
   const audit = await startAudit(options, { database, loops, running });
   const { sealer } = audit;
-  const services = createServiceDependencies(options, { store, providers, dispatcher, tokensChanged, audit });
+  let { port: httpPort } = options.settings.httpAddress;
+  const services = createServiceDependencies(options, {
+    ...{ store, providers, dispatcher, tokensChanged, audit },
+    httpPort: () => httpPort,
+  });
   const nodes = createNodeDependencies(options, services);
   const addresses = addressRules(options);
   for (const provider of createProviders(configuration, database, createNetworkInstalls(nodes), addresses)) {
@@ -83,6 +87,7 @@ export async function startReplica(
   const presence = startReconcilers(options, { store, services, nodes, loops, running });
   const surfaces = { services, nodes, ...access, presence, loops, running };
   return startSurfaces(options, surfaces, (port) => {
+    httpPort = port;
     httpUrl = urlOf({ ...options.settings.httpAddress, port }, options.tls === null ? 'http' : 'https');
   });
 }

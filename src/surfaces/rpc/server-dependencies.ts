@@ -43,6 +43,8 @@ export interface ServerDependencies extends StartRunDependencies {
   };
   /** Whether both ports are plaintext on addresses other than loopback. */
   readonly insecurePlaintext: boolean;
+  /** Where the REST API and the console are. */
+  readonly httpPort: () => number;
   /** The version of this program. */
   readonly version: string;
 }

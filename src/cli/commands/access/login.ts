@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { connect } from '../../connection/api.ts';
 import { createHttpSender } from '../../connection/http-sender.ts';
+import { urlOfPort } from '../../connection/rest-client.ts';
 import { SignInFailed } from '../../errors/sign-in-failed.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import {
@@ -40,13 +41,13 @@ export function loginCommand(context: CommandContext): Command {
       const credentials = options.token
         ? { token: await readToken(context) }
         : await issuerTokens(context, options, place);
+      const identity = await whoAmI(place, credentials.token);
       const profile: Profile = {
         server: serverText(place.server),
-        http_url: place.httpUrl,
+        http_url: httpUrlOf(place, identity.httpPort),
         ca_file: caFileOf(context, options),
         credentials,
       };
-      const identity = await whoAmI(place, credentials.token);
       const path = profilePath(context.env);
       writeProfile(path, name, profile);
       const scope = identity.scope === '' ? '' : `, scope ${identity.scope}`;
@@ -139,6 +140,11 @@ async function whoAmI(place: Place, token: string) {
   } finally {
     api.close();
   }
+}
+
+/** As it was given, or as the server says. */
+function httpUrlOf({ httpUrl, isHttpUrlGiven, server }: Place, port: number): string {
+  return isHttpUrlGiven || port === 0 ? httpUrl : urlOfPort(server, port);
 }
 
 function caFileOf(context: CommandContext, { caFile }: ConnectionOptions): string | null {

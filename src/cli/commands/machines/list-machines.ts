@@ -1,12 +1,15 @@
 import { Command } from 'commander';
 import type { Machine } from '../../../gen/baremetal/v2/machine_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
+import type { Api } from '../../connection/api.ts';
+import { repeat } from '../../display/repeat.ts';
 import { filterOf, machinePages, type SelectionOptions } from '../../input/machine-selection.ts';
-import { addExamples, addFilter, addLimit, addOutput } from '../../input/options.ts';
-import { isForPeople, type OutputFormat, writeList } from '../../output/format.ts';
+import { addExamples, addFilter, addLimit, addOutput, addTableChoice } from '../../input/options.ts';
+import { isForPeople, type OutputFormat, type TableChoice, writeList } from '../../output/format.ts';
 import { hasNote, machineRendering } from '../../rendering/machine-rendering.ts';
 
-interface ListOptions extends SelectionOptions {
+interface ListOptions extends SelectionOptions, TableChoice {
+  readonly watch?: true;
   readonly output: OutputFormat;
   readonly limit?: number;
 }
@@ -20,26 +23,30 @@ export function listMachines(context: CommandContext): Command {
     'list -l rack=r42 -o json',
     'list --filter schedulable=false -o name',
   ]);
-  return addOutput(addLimit(addFilter(command))).action(
+  command.option('-w, --watch', 'again every two seconds, until Ctrl-C');
+  return addTableChoice(addOutput(addLimit(addFilter(command)))).action(
     context.action<ListOptions>(async ({ options, api }) => {
-      const filter = filterOf(options);
-      const pages = machinePages(api, filter, options.limit);
-      const first = await pages.next();
-      const agents = first.done !== true && first.value.some(({ status }) => status?.presence !== '');
-      const now = context.now();
-      const notes = first.done !== true && first.value.some((machine) => hasNote(machine, now));
-      const rendering = machineRendering(now, { agents, notes });
-      const count = await writeList(context.out, options.output, rendering, withFirst(first, pages));
-      if (count === 0 && isForPeople(options.output)) {
-        const next =
-          filter === ''
-            ? `no machines yet; register some: ${context.program} import 3`
-            : 'no machine matches';
-        context.err.line(next);
-      }
+      if (options.watch) return repeat(context, () => writeMachines(context, api, options));
+      await writeMachines(context, api, options);
       return 'ok';
     }),
   );
+}
+
+async function writeMachines(context: CommandContext, api: Api, options: ListOptions): Promise<void> {
+  const filter = filterOf(options);
+  const pages = machinePages(api, filter, options.limit);
+  const first = await pages.next();
+  const agents = first.done !== true && first.value.some(({ status }) => status?.presence !== '');
+  const now = context.now();
+  const notes = first.done !== true && first.value.some((machine) => hasNote(machine, now));
+  const rendering = machineRendering(now, { agents, notes });
+  const count = await writeList(context.out, options.output, rendering, withFirst(first, pages), options);
+  if (count === 0 && isForPeople(options.output)) {
+    const next =
+      filter === '' ? `no machines yet; register some: ${context.program} import 3` : 'no machine matches';
+    context.err.line(next);
+  }
 }
 
 async function* withFirst(

@@ -8,21 +8,32 @@ import { RUNS } from '../../operations/v1-runs.ts';
 import { OPERATIONS } from '../../operations/v2-operations.ts';
 import { isForPeople, type OutputFormat, writeOne } from '../../output/format.ts';
 import { padEnd, plainText } from '../../output/plain-text.ts';
+import type { ConnectionOptions } from '../../profiles/find-target.ts';
 import { machineRendering, TITLE_WIDTH, writeMachineDetail } from '../../rendering/machine-rendering.ts';
 import { writeHistory } from '../../rendering/operation-rendering.ts';
 import { writeUpstream } from '../../rendering/upstream-rendering.ts';
+import { showInBrowser } from './open-machine.ts';
 
 const LAST_OPERATIONS = 5;
+
+interface ShowOptions extends ConnectionOptions {
+  readonly output: OutputFormat;
+  readonly web?: true;
+}
 
 export function showMachine(context: CommandContext): Command {
   const command = new Command('show')
     .alias('get')
     .description('Show one machine: its state in both APIs, its conditions, its last operations')
     .argument('<machine-id>')
+    .option('--web', 'open it in the console instead')
     .addHelpText('after', '\nWith -o json, jsonl or yaml the output is the machine of baremetal.v2 only.');
   return addOutput(command).action(
-    context.action<{ output: OutputFormat }>(async ({ args: [machineId = ''], options, api }) => {
-      if (isForPeople(options.output)) await writeWhole(context, api, machineId);
+    context.action<ShowOptions>(async ({ args: [machineId = ''], options, api }) => {
+      if (options.web) {
+        const url = await context.consoleUrl(options);
+        showInBrowser(context, `${url}/machines/${encodeURIComponent(machineId)}`);
+      } else if (isForPeople(options.output)) await writeWhole(context, api, machineId);
       else writeMachine(context, options.output, await api.machines.getMachine({ machineId }));
       return 'ok';
     }),

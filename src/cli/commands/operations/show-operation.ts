@@ -15,15 +15,28 @@ import { isForPeople, type OutputFormat, writeOne } from '../../output/format.ts
 import { plainText } from '../../output/plain-text.ts';
 import { Table } from '../../output/table.ts';
 import { instantText } from '../../output/time-text.ts';
+import type { ConnectionOptions } from '../../profiles/find-target.ts';
 import { operationRendering, writeOperationDetail } from '../../rendering/operation-rendering.ts';
+import { showInBrowser } from '../machines/open-machine.ts';
+
+interface ShowOptions extends ConnectionOptions {
+  readonly output: OutputFormat;
+  readonly web?: true;
+}
 
 export function showOperation(context: CommandContext, source: OperationSource): Command {
   const command = new Command('show')
     .alias('get')
     .description(`Show one ${source.noun} with its steps`)
-    .argument(`<${source.noun}-id>`);
+    .argument(`<${source.noun}-id>`)
+    .option('--web', 'open it in the console instead');
   return addOutput(command).action(
-    context.action<{ output: OutputFormat }>(async ({ args: [id = ''], options, api }) => {
+    context.action<ShowOptions>(async ({ args: [id = ''], options, api }) => {
+      if (options.web) {
+        const url = await context.consoleUrl(options);
+        showInBrowser(context, `${url}/operations/${encodeURIComponent(id)}`);
+        return 'ok';
+      }
       const operation = await source.get(api, id);
       const now = context.now();
       const isDetail = source === OPERATIONS && isForPeople(options.output);

@@ -7,14 +7,20 @@ export const CLIENT_REASONS = {
     message: 'no server answers at <address>',
     cause: 'no server listens at the gRPC address, or the network does not reach it',
     fix: 'start the server, or name its address',
-    commands: ['npm start', 'or set INGOT_SERVER=host:port (tried {server_address})'],
+    commands: [
+      '{start_server}',
+      'set INGOT_SERVER=host:port, or {ingot} login --server host:port (tried {server_address})',
+    ],
   },
   HTTP_UNAVAILABLE: {
     kind: 'unavailable',
     message: 'no server answers at <url>',
     cause: 'no server listens at the HTTP address, or the network does not reach it',
     fix: 'start the server, or name its URL',
-    commands: ['npm start', 'or set INGOT_HTTP_URL=http://host:port'],
+    commands: [
+      '{start_server}',
+      'set INGOT_HTTP_URL=http://host:port, where its HTTP port is behind another address',
+    ],
   },
   TLS_FAILED: {
     kind: 'unavailable',

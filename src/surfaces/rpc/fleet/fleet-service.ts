@@ -51,6 +51,7 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
           role: caller.role,
           insecurePlaintext: dependencies.insecurePlaintext,
           version: dependencies.version,
+          httpPort: dependencies.httpPort(),
           scope: caller.scope?.text ?? '',
           via: caller.via,
           methods: callableMethods(caller, services()),

@@ -1,0 +1,44 @@
+/** Which columns of a list are shown, and in which order its items come. */
+import { UsageError } from '../errors/usage-error.ts';
+import type { OutputFormat, Rendering, TableChoice } from './format.ts';
+import type { Column } from './table.ts';
+
+export function chosenColumns<T>(
+  rendering: Rendering<T>,
+  format: OutputFormat,
+  { columns }: TableChoice,
+): readonly Column<T>[] {
+  if (columns === undefined) return format === 'wide' ? rendering.wideColumns : rendering.columns;
+  return columns.map((name) => namedColumn(rendering, name, '--columns'));
+}
+
+function namedColumn<T>({ columns, wideColumns }: Rendering<T>, name: string, option: string): Column<T> {
+  const known = [...columns, ...wideColumns];
+  const found = known.find(({ header }) => header.toLowerCase() === name.trim().toLowerCase());
+  if (found) return found;
+  const names = [...new Set(known.map(({ header }) => header))].join(', ');
+  throw new UsageError(`${option}: there is no column "${name}"; there are ${names}`);
+}
+
+interface Order<T> {
+  readonly column: Column<T>;
+  readonly sign: 1 | -1;
+}
+
+export function sortColumn<T>(rendering: Rendering<T>, sort: string): Order<T> {
+  const isDescending = sort.startsWith('-');
+  const column = namedColumn(rendering, isDescending ? sort.slice(1) : sort, '--sort');
+  return { column, sign: isDescending ? -1 : 1 };
+}
+
+const NATURAL = new Intl.Collator('en', { numeric: true });
+
+/** One page of all: what comes last may be the smallest. Equals stay in the order of the server. */
+export async function* sorted<T>(
+  pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
+  { column, sign }: Order<T>,
+): AsyncGenerator<readonly T[]> {
+  const all: { readonly item: T; readonly key: string }[] = [];
+  for await (const items of pages) all.push(...items.map((item) => ({ item, key: column.cell(item) })));
+  yield all.sort((left, right) => sign * NATURAL.compare(left.key, right.key)).map(({ item }) => item);
+}
