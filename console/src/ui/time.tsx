@@ -82,7 +82,7 @@ export function Clock({ at }: { at: Timestamp | number | undefined }) {
 }
 
 /** The tooltip of a relative time: both zones, that of the user first. */
-export function useClockTitle(): (ms: number) => string {
+function useClockTitle(): (ms: number) => string {
   const zone = useZone();
   return (ms) => `${clockWithZone(ms, zone)}\n${clockWithZone(ms, otherZone(zone))}`;
 }

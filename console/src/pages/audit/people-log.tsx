@@ -19,7 +19,7 @@ import { type Deed, deeds, sentence } from './sentence.ts';
 const PAGE = 200;
 const DAY_MS = 86_400_000;
 /** Who decides something; agents, nodes and the server itself only report. */
-export const PEOPLE = '(actor_kind = admin OR actor_kind = operator)';
+const PEOPLE = '(actor_kind = admin OR actor_kind = operator)';
 
 const RANGES = {
   '': 'Any time',
@@ -27,10 +27,10 @@ const RANGES = {
   yesterday: 'Yesterday',
   week: 'Last 7 days',
 } as const;
-export type Range = keyof typeof RANGES;
+type Range = keyof typeof RANGES;
 
 /** The filter of a range: days begin at midnight of the zone that times are shown in. */
-export function rangeFilter(range: Range, now: number, zone: Zone): string {
+function rangeFilter(range: Range, now: number, zone: Zone): string {
   if (range === '') return '';
   const offset = zone === 'utc' ? 0 : new Date(now).getTimezoneOffset() * 60_000;
   const midnight = Math.floor((now - offset) / DAY_MS) * DAY_MS + offset;

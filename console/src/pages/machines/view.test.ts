@@ -53,6 +53,6 @@ describe('the state of the page', () => {
       { field: 'pool', direction: 'descending' },
     ]);
     expect(nextSort(descending, 'pool')).toEqual(DEFAULT_SORT);
-    expect(nextSort(nextSort(DEFAULT_SORT, 'effective_state'), 'effective_state')).toEqual(DEFAULT_SORT);
+    expect(nextSort(nextSort(DEFAULT_SORT, 'tone'), 'tone')).toEqual(DEFAULT_SORT);
   });
 });

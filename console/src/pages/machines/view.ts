@@ -27,7 +27,7 @@ interface ColumnFacts {
 
 const STATE_COLUMNS = {
   machine_id: { title: 'Machine', order: 'machine_id', width: 136, first: 'shown' },
-  headline: { title: 'State', order: 'effective_state', width: 184, first: 'shown' },
+  headline: { title: 'State', order: 'tone', width: 184, first: 'shown' },
   doing: { title: 'Doing now', order: '', width: 172, first: 'shown' },
   effective_state: { title: 'Effective state', order: 'effective_state', width: 150, first: 'hidden' },
   phase: { title: 'Phase', order: 'phase', width: 164, first: 'hidden' },
@@ -68,8 +68,8 @@ export const COLUMN_IDS: readonly string[] = Object.keys(COLUMNS);
 export const FIXED_COLUMN = 'machine_id' satisfies StatusColumnId;
 
 export const DEFAULT_COLUMNS: readonly string[] = COLUMN_IDS.filter((id) => COLUMNS[id]?.first === 'shown');
-/** Trouble first: ATTENTION and BLOCKED are the first by name, too. */
-export const DEFAULT_SORT: Sort = { field: 'effective_state', direction: 'ascending' };
+/** Trouble first: from failed to quiet. */
+export const DEFAULT_SORT: Sort = { field: 'tone', direction: 'ascending' };
 
 const LABEL = 'labels.';
 

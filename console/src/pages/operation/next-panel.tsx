@@ -13,7 +13,7 @@ function failureClassOf(error: ErrorStatus | undefined): FailureClass | null {
   return Object.hasOwn(FAILURE_CLASSES, name) ? (name as FailureClass) : null;
 }
 
-export function nextFor({ status, message: { error, cancelRequested, approval } }: OperationView) {
+function nextFor({ status, message: { error, cancelRequested, approval } }: OperationView) {
   const failureClass = failureClassOf(error);
   const known = error && failureClass ? { code: error.code, failureClass } : null;
   return nextActionFor({ status, cancelRequested, error: known, approval });

@@ -2,10 +2,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { Link } from 'wouter';
-import { EFFECTIVE_STATES } from '../../../../src/domain/machine/effective-state.ts';
+import { messageHeadline } from '../../../../src/client/message-headline.ts';
+import { HEADLINE_TONES } from '../../../../src/domain/machine/headline.ts';
 import { fleet } from '../../api/clients.ts';
 import { countText } from '../../count-text.ts';
-import { headlineOf } from '../../headline-of.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { machineHref, quoted } from '../../pages.ts';
 import '../../styles/racks.css';
@@ -13,6 +13,7 @@ import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
+import { useNow } from '../../ui/time.tsx';
 import { useUrlParam } from '../../ui/use-url-param.ts';
 import { BulkButtons, useWhyNotBulk } from '../machines/list-bar.tsx';
 import { MACHINES_AT_ONCE, readIndex, readMachines } from '../machines/read-machines.ts';
@@ -161,7 +162,7 @@ function Place({ title, value, values, onChange }: PlaceProps) {
 function Legend() {
   return (
     <ul className="rack-legend" aria-label="Colours">
-      {Object.entries(EFFECTIVE_STATES).map(([state, { colour, meaning }]) => (
+      {Object.entries(HEADLINE_TONES).map(([state, { colour, meaning }]) => (
         <li key={state} className={`tone-${colour}`} title={meaning}>
           <span className="rack-swatch" />
           {state}
@@ -230,8 +231,7 @@ interface UnitProps {
 }
 
 function Unit({ machine: { machineId, view }, label, isSelected, onToggle }: UnitProps) {
-  const { state, note, colour } = headlineOf(view.message);
-  const text = note === '' ? state : `${state}, ${note}`;
+  const { text, colour } = messageHeadline(view.message, useNow());
   return (
     <div className={`rack-unit tone-${colour}`} data-selected={isSelected || undefined}>
       <button
