@@ -43,7 +43,7 @@ export function openDatabase(
   });
 }
 
-/** For each worker: 16 for work, 4 for probes, one for LISTEN and some for short tasks; and some for operators. */
+/** For each worker: 16 for work, 4 for probes, 2 for watchers, one for LISTEN; and some for operators and short tasks. */
 function connectionsFor(workers: number): number {
   return Math.max(200, 24 * workers + 40);
 }

@@ -7,7 +7,8 @@ export const API_HEADERS = {
 } as const;
 
 export function addApiHeaders(app: FastifyInstance): void {
-  app.addHook('onRequest', async (_request, reply) => {
+  app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(API_HEADERS);
+    done();
   });
 }

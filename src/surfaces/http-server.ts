@@ -18,7 +18,7 @@ import type { Readiness } from './readiness.ts';
 import { HEALTH_ROUTES } from './rest/api/health-api.ts';
 import { serveRoutes } from './rest/serve-routes.ts';
 import { connectContext, connectRoutes } from './rpc/connect-routes.ts';
-
+import { answerUnaryCalls } from './rpc/connect-unary.ts';
 import type { CallDependencies, Service } from './rpc/service.ts';
 import { createSecureHttpServer } from './tls/secure-http-server.ts';
 import type { TlsSource } from './tls/tls-source.ts';
@@ -176,6 +176,7 @@ function nameCallers(app: FastifyInstance<Server>, proxies: TrustedProxies): voi
 async function connectMount(scope: FastifyInstance<Server>, options: HttpOptions): Promise<void> {
   // Connect parses its own bodies.
   scope.removeContentTypeParser('application/json');
+  answerUnaryCalls(scope, options.services, options.dependencies);
   await scope.register(fastifyConnectPlugin, {
     routes: connectRoutes(options.services, options.dependencies),
     contextValues: connectContext,

@@ -7,7 +7,15 @@ const CHANGES_MACHINES = 'baremetal.v2.MachineService/UpdateMachine';
 
 /** The answer itself where nothing has to change. */
 export function asSeenBy<T>(caller: Caller | null, answer: T): T {
-  return caller === null || mayCall(caller, CHANGES_MACHINES, 'operator') ? answer : (plain(answer) as T);
+  return caller === null || seesDetails(caller) ? answer : withoutDetailsIn(answer);
+}
+
+export function seesDetails(caller: Caller): boolean {
+  return mayCall(caller, CHANGES_MACHINES, 'operator');
+}
+
+export function withoutDetailsIn<T>(answer: T): T {
+  return plain(answer) as T;
 }
 
 /** Copies only what changes: answers may be shared with other callers. */

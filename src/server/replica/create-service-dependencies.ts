@@ -8,6 +8,7 @@ import { BudgetBook } from '../../store/budgets/budget-book.ts';
 import { MachineRegistrar } from '../../store/machines/machines.ts';
 import { StalledOperations } from '../../store/operations/stalled-operations.ts';
 import { OperationStarter } from '../../store/operations/writer/operation-starter.ts';
+import { OperationChanges } from '../../surfaces/rpc/operation-changes.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
 import type { Audit } from '../audit/start-audit.ts';
 import { approvalRules } from '../settings/approval-configuration.ts';
@@ -35,6 +36,7 @@ export function createServiceDependencies(
   return {
     ...store,
     providers,
+    changes: new OperationChanges(store.watching),
     registrar: new MachineRegistrar(database),
     starter: new OperationStarter(database, budgets, {
       claims: dispatcher.claimsAtStart,

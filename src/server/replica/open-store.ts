@@ -5,7 +5,7 @@ import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
 import { createPostgresKeepalives } from '../../store/agents/postgres-keepalives.ts';
 import { createRedisKeepalives } from '../../store/agents/redis-keepalives.ts';
 import { DatabaseClock } from '../../store/clock/database-clock.ts';
-import type { Database } from '../../store/database/database.ts';
+import { Database } from '../../store/database/database.ts';
 import { EventFeed } from '../../store/events/event-feed.ts';
 import { MachineReader } from '../../store/machines/machines.ts';
 import { LogFollower } from '../../store/operations/log/log-follower.ts';
@@ -16,6 +16,8 @@ import type { RunningParts } from './running-parts.ts';
 
 export interface Store {
   readonly database: Database;
+  /** For watchers, who must not wait behind operations. */
+  readonly watching: Database;
   readonly clock: DatabaseClock;
   readonly machines: MachineReader;
   readonly feed: EventFeed;
@@ -48,15 +50,27 @@ export async function openStore(options: ReplicaOptions, given: StoreDependencie
   });
   const keepalives = await openKeepalives(options, database, ttls, providerNames);
   running.stopWith(() => keepalives.close());
+  const watching = openWatching(database.url, log);
+  running.stopWith(() => watching.close());
   return {
     database,
     clock,
     machines: new MachineReader(database),
-    feed: new EventFeed(database, loops),
+    feed: new EventFeed(watching, loops),
+    watching,
     logs: new LogFollower(database),
     keepalives,
     ttls,
   };
+}
+
+/** Connects when there are watchers. */
+function openWatching(url: string, log: Logger): Database {
+  return new Database({
+    url,
+    maxConnections: 2,
+    onIdleError: (error) => log.warn({ err: error }, 'lost a database connection'),
+  });
 }
 
 async function openKeepalives(

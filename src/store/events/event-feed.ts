@@ -1,7 +1,8 @@
 /**
  * The event log, live, for all watchers of this replica. One loop reads new events and keeps the last of them in memory; a
  * watcher that is behind what is kept reads from the database until it has caught up. A watcher holds a position and
- * nothing else, so a slow one costs no memory. Without watchers nothing is read.
+ * nothing else, so a slow one costs no memory. Without watchers nothing is read. Its connections are its own: events that wait
+ * for a connection behind the writes of a busy engine would be as late as those are many.
  */
 
 import { serverStopping } from '../../domain/error/fault.ts';
@@ -14,6 +15,7 @@ import { readEvents, type StoredEvent } from './event-log.ts';
 const READING = 'reading events';
 const KEEP = 10_000;
 const BATCH = 1_000;
+const NOTHING: readonly StoredEvent[] = [];
 /** Events are also read without a notification, in case one was lost. */
 const POLL_MS = 1_000;
 
@@ -25,6 +27,8 @@ export class EventFeed {
   /** For the watchers: events were read. */
   readonly #read = new Signal();
   #kept: StoredEvent[] = [];
+  /** What comes after a position, by the position. Watchers at the same one get the same array, and share what they make of it. */
+  readonly #batches = new Map<number, readonly StoredEvent[]>();
   /** What is kept is complete from right after this id. */
   #from: number | null = null;
   #watchers = 0;
@@ -84,8 +88,13 @@ export class EventFeed {
   /** Null when it no longer keeps what comes right after that position. */
   #fromMemory(after: number): readonly StoredEvent[] | null {
     if (this.#from === null || after < this.#from) return null;
+    const known = this.#batches.get(after);
+    if (known) return known;
     const start = firstAfter(this.#kept, after);
-    return this.#kept.slice(start, start + BATCH);
+    if (start === this.#kept.length) return NOTHING;
+    const batch = this.#kept.slice(start, start + BATCH);
+    this.#batches.set(after, batch);
+    return batch;
   }
 
   #startReading(): AbortController {
@@ -107,6 +116,7 @@ export class EventFeed {
     // Nothing is read any more, so nothing fails.
     this.#watch.passed(READING);
     this.#kept = [];
+    this.#batches.clear();
     this.#from = null;
   }
 
@@ -122,6 +132,7 @@ export class EventFeed {
   }
 
   #keep(events: readonly StoredEvent[]): void {
+    this.#batches.clear();
     this.#kept.push(...events);
     const excess = this.#kept.length - KEEP;
     if (excess > 0) this.#from = this.#kept.splice(0, excess).at(-1)?.eventId ?? this.#from;

@@ -1,4 +1,5 @@
 /** What a call brings along to prove who is calling, the same on every surface. */
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { DetailedPeerCertificate, PeerCertificate, TLSSocket } from 'node:tls';
 import type * as grpc from '@grpc/grpc-js';
 import type { FastifyRequest } from 'fastify';
@@ -49,6 +50,43 @@ export function credentialsOfCall(call: GrpcCall, proxies: TrustedProxies): Cred
     ),
     source: null,
   };
+}
+
+/** The same of a call that is read straight from its stream. */
+export function credentialsOfStream(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  proxies: TrustedProxies,
+): Credentials {
+  const { address, certificate } = peerOf(stream);
+  return {
+    authorization: headers.authorization,
+    cookie: undefined,
+    certificate,
+    address: proxies.callerOf(address, headerText(headers['x-forwarded-for'])),
+    source: null,
+  };
+}
+
+interface Peer {
+  readonly address: string;
+  readonly certificate: PeerCertificate | null;
+}
+
+const NO_PEER: Peer = { address: 'unknown', certificate: null };
+
+/** A connection stays the same for all of its calls. */
+const peers = new WeakMap<object, Peer>();
+
+function peerOf({ session }: ServerHttp2Stream): Peer {
+  if (session === undefined) return NO_PEER;
+  let peer = peers.get(session);
+  if (peer === undefined) {
+    const socket = session.socket as TLSSocket;
+    peer = { address: socket.remoteAddress ?? NO_PEER.address, certificate: verifiedCertificate(socket) };
+    peers.set(session, peer);
+  }
+  return peer;
 }
 
 function headerText(value: string | string[] | undefined): string | undefined {

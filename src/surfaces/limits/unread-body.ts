@@ -23,8 +23,9 @@ export function dropUnreadBodies(app: FastifyInstance): void {
     waiting.set(request, response);
     app.server.emit('request', request, response);
   });
-  app.addHook('onResponse', async ({ raw }) => {
+  app.addHook('onResponse', ({ raw }, _reply, done) => {
     if (!raw.readableEnded && !raw.destroyed) drop(raw);
+    done();
   });
 }
 

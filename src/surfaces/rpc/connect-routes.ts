@@ -22,6 +22,7 @@ import { retryHeaders, statusOf, WIRE } from '../fault-wire.ts';
 import { askForBody } from '../limits/unread-body.ts';
 import { withCheckedBody, withEmptyBody } from './connect-body.ts';
 import { answerList } from './connect-list.ts';
+import { type Handover, handoverOf } from './connect-unary.ts';
 import { inOurWords } from './decode-failure.ts';
 import {
   type AdmittedCall,
@@ -43,12 +44,15 @@ const ASK_FOR_BODY = createContextKey<() => void>(() => {});
 const ADMISSION = createContextKey<Admission | null>(null);
 /** The message of a call that was decoded before the library has its turn; null: the library decodes it. */
 const DECODED = createContextKey<object | null>(null);
+/** Of a call that connect-unary.ts has started. */
+const HANDOVER = createContextKey<Handover | undefined>(undefined);
 
 /** Connect's handlers see no connection; what they need of it is passed on here. */
 export function connectContext(request: FastifyRequest): ContextValues {
   return createContextValues()
     .set(CREDENTIALS, credentialsOfRequest(request))
-    .set(ASK_FOR_BODY, () => askForBody(request.raw));
+    .set(ASK_FOR_BODY, () => askForBody(request.raw))
+    .set(HANDOVER, handoverOf(request));
 }
 
 export function connectRoutes(services: readonly Service[], dependencies: CallDependencies) {
@@ -88,16 +92,23 @@ async function admitted(
   const contextValues = request.contextValues ?? createContextValues();
   const credentials = contextValues.get(CREDENTIALS);
   if (credentials === null) throw new Error('a Connect call came without its credentials');
+  const handover = contextValues.get(HANDOVER);
+  if (handover && 'failed' in handover) {
+    contextValues.set(ADMISSION, handover.failed);
+    return withEmptyBody(method, request);
+  }
   let call: AdmittedCall;
   try {
-    call = await admitCall({ service, method: method.localName, credentials }, dependencies);
+    call =
+      handover?.call ?? (await admitCall({ service, method: method.localName, credentials }, dependencies));
   } catch (error) {
     contextValues.set(ADMISSION, error as CallFailed);
     return withEmptyBody(method, request);
   }
   try {
     contextValues.get(ASK_FOR_BODY)();
-    const checked = await withCheckedBody(method, request);
+    const unread = handover ? { ...request, body: once(handover.body) } : request;
+    const checked = await withCheckedBody(method, unread);
     const answered = await answerList(method, checked, call, dependencies);
     contextValues.set(ADMISSION, call).set(DECODED, checked.decoded);
     return answered ?? checked.request;
@@ -106,6 +117,10 @@ async function admitted(
     contextValues.set(ADMISSION, refused);
     return withEmptyBody(method, request);
   }
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  if (bytes.length > 0) yield bytes;
 }
 
 function incoming(request: unknown, context: HandlerContext): IncomingCall {
@@ -128,19 +143,23 @@ function unary(method: DescMethod, dependencies: CallDependencies) {
 /** Connect pulls messages and the service pushes them: at most one message waits in between. */
 function streaming(method: DescMethod, dependencies: CallDependencies) {
   return async function* (request: unknown, context: HandlerContext) {
-    const handover = new Handover();
+    const passage = new Passage();
     const done = called().then(
-      () => handover.end(null),
-      (error: unknown) => handover.end(connectError(error)),
+      () => passage.end(null),
+      (error: unknown) => passage.end(connectError(error)),
     );
     async function called(): Promise<void> {
-      const put = (message: Message) => handover.put(message);
-      await callStream(incoming(request, context), dependencies, put);
+      await callStream(incoming(request, context), dependencies, {
+        send: (message) => passage.put(message),
+        sendShared: async ({ messages }) => {
+          for (const message of messages) await passage.put(message);
+        },
+      });
     }
     try {
-      for await (const message of handover) yield create(method.output, message);
+      for await (const message of passage) yield create(method.output, message);
     } finally {
-      handover.abandon();
+      passage.abandon();
       await done;
     }
   };
@@ -149,7 +168,7 @@ function streaming(method: DescMethod, dependencies: CallDependencies) {
 type Message = MessageInitShape<DescMessage>;
 
 /** One producer, one consumer, one message at a time. */
-class Handover implements AsyncIterable<Message> {
+class Passage implements AsyncIterable<Message> {
   #message: Message | null = null;
   #taken: () => void = () => {};
   #arrived: () => void = () => {};

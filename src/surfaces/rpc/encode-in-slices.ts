@@ -4,29 +4,25 @@
  * joined: one that repeats a list field is the same as one with the whole list.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  create,
-  type DescField,
-  type DescMessage,
-  type JsonValue,
-  type MessageInitShape,
-  toBinary,
-  toJson,
-} from '@bufbuild/protobuf';
+import type { DescField, DescMessage, JsonValue, MessageInitShape } from '@bufbuild/protobuf';
+import { encodeBinary } from './codec/binary-encoder.ts';
+import { encodeJson } from './codec/json-encoder.ts';
 
-const SLICE = 50;
+const SLICE = 100;
 
+/** After so many bytes that the caller fills. */
 export async function encodeInSlices(
   desc: DescMessage,
   answer: MessageInitShape<DescMessage>,
+  headBytes = 0,
 ): Promise<Buffer> {
   const list = longListOf(desc, answer);
-  if (list === null) return encoded(desc, answer);
+  if (list === null) return encodeBinary(desc, answer, headBytes);
   const { name, entries } = list;
-  const parts = [encoded(desc, { ...answer, [name]: [] })];
+  const parts = [encodeBinary(desc, { ...answer, [name]: [] }, headBytes)];
   for (let at = 0; at < entries.length; at += SLICE) {
     await nextTurn();
-    parts.push(encoded(desc, { [name]: entries.slice(at, at + SLICE) }));
+    parts.push(encodeBinary(desc, { [name]: entries.slice(at, at + SLICE) }));
   }
   return Buffer.concat(parts);
 }
@@ -37,24 +33,17 @@ export async function jsonInSlices(
   answer: MessageInitShape<DescMessage>,
 ): Promise<Buffer> {
   const list = longListOf(desc, answer);
-  if (list === null) return Buffer.from(JSON.stringify(asJson(desc, answer)));
-  const { name, jsonName, entries } = list;
-  const { [jsonName]: _none, ...others } = asJson(desc, { ...answer, [name]: [] });
+  if (list === null) return Buffer.from(encodeJson(desc, answer));
+  const { name, jsonName, entries, entry } = list;
+  const short = JSON.parse(encodeJson(desc, { ...answer, [name]: [] })) as Record<string, JsonValue>;
+  const { [jsonName]: _none, ...others } = short;
   const parts: string[] = [];
   for (let at = 0; at < entries.length; at += SLICE) {
     await nextTurn();
-    const slice = asJson(desc, { [name]: entries.slice(at, at + SLICE) })[jsonName];
-    parts.push(JSON.stringify(slice).slice(1, -1));
+    for (const value of entries.slice(at, at + SLICE)) parts.push(encodeJson(entry, value));
   }
   const rest = JSON.stringify(others).slice(1);
   return Buffer.from(`{"${jsonName}":[${parts.join(',')}]${rest === '}' ? '' : ','}${rest}`);
-}
-
-function asJson(
-  desc: DescMessage,
-  answer: MessageInitShape<DescMessage>,
-): Readonly<Record<string, JsonValue>> {
-  return toJson(desc, create(desc, answer), { alwaysEmitImplicit: true }) as Record<string, JsonValue>;
 }
 
 /** Whether answers of this kind have a list that may be long. */
@@ -62,14 +51,11 @@ export function hasList(desc: DescMessage): boolean {
   return listOf(desc) !== null;
 }
 
-function encoded(desc: DescMessage, answer: MessageInitShape<DescMessage>): Buffer {
-  return Buffer.from(toBinary(desc, create(desc, answer)));
-}
-
 interface LongList {
   readonly name: string;
   readonly jsonName: string;
-  readonly entries: readonly unknown[];
+  readonly entry: DescMessage;
+  readonly entries: readonly MessageInitShape<DescMessage>[];
 }
 
 /** The one list of messages that an answer has; null: it has none, or a short one. */
@@ -77,15 +63,18 @@ function longListOf(desc: DescMessage, answer: MessageInitShape<DescMessage>): L
   const field = listOf(desc);
   const entries: unknown = field === null ? null : Reflect.get(answer, field.localName);
   if (field === null || !Array.isArray(entries) || entries.length <= SLICE) return null;
-  return { name: field.localName, jsonName: field.jsonName, entries };
+  return { name: field.localName, jsonName: field.jsonName, entry: field.message, entries };
 }
 
-const lists = new WeakMap<DescMessage, DescField | null>();
+type MessageList = DescField & { readonly fieldKind: 'list'; readonly listKind: 'message' };
 
-function listOf(desc: DescMessage): DescField | null {
+const lists = new WeakMap<DescMessage, MessageList | null>();
+
+function listOf(desc: DescMessage): MessageList | null {
   const known = lists.get(desc);
   if (known !== undefined) return known;
-  const isList = (field: DescField) => field.fieldKind === 'list' && field.listKind === 'message';
+  const isList = (field: DescField): field is MessageList =>
+    field.fieldKind === 'list' && field.listKind === 'message';
   const list = desc.fields.find(isList) ?? null;
   lists.set(desc, list);
   return list;

@@ -1,5 +1,5 @@
 import type { Scope } from '../../domain/access/scope.ts';
-import type { Database } from '../../store/database/database.ts';
+import type { Session } from '../../store/database/database.ts';
 import type { StoredEvent } from '../../store/events/event-log.ts';
 import { idsInScope } from '../../store/filter/scope-condition.ts';
 
@@ -8,7 +8,7 @@ import { idsInScope } from '../../store/filter/scope-condition.ts';
  * the watcher from then on, also with what happened before and was not sent yet.
  */
 export async function eventsInScope(
-  database: Database,
+  database: Session,
   events: readonly StoredEvent[],
   scope: Scope | null,
 ): Promise<readonly StoredEvent[]> {

@@ -3,14 +3,13 @@
  * come: until then the stream is paused, and an HTTP/2 client can send no more than its window. A refusal ends the call
  * there, and what the client still sends is dropped.
  */
-import { toBinary } from '@bufbuild/protobuf';
 import * as grpc from '@grpc/grpc-js';
 import type { Caller } from '../../domain/access/caller.ts';
 import { Fault } from '../../domain/error/fault.ts';
-import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
 import { type Credentials, credentialsOfCall } from '../access/credentials.ts';
-import { faultOf, statusOf, WIRE } from '../fault-wire.ts';
+import { faultOf } from '../fault-wire.ts';
 import { LARGEST_BODY_BYTES, requestTooLarge } from '../limits/message-limits.ts';
+import { statusFor } from './grpc-status.ts';
 import { type AdmittedCall, admitCall, type CallDependencies, CallFailed, type Service } from './service.ts';
 
 type Call = Parameters<grpc.ServerInterceptor>[1];
@@ -131,18 +130,6 @@ function refusal(error: unknown, { logUnexpected }: CallDependencies): Status {
       '',
     ),
   );
-}
-
-/** A refusal as gRPC sends it. */
-export function statusFor({ fault, requestId }: CallFailed): Required<Pick<Status, 'code' | 'details'>> & {
-  readonly metadata: grpc.Metadata;
-} {
-  const metadata = new grpc.Metadata();
-  metadata.set('grpc-status-details-bin', Buffer.from(toBinary(StatusSchema, statusOf(fault, requestId))));
-  // What clients of gRPC obey by themselves, as RetryInfo is for their callers.
-  if (fault.retryAfterSeconds !== null)
-    metadata.set('grpc-retry-pushback-ms', String(Math.ceil(fault.retryAfterSeconds * 1000)));
-  return { code: WIRE[fault.kind].grpc, details: fault.message, metadata };
 }
 
 /** What grpc-js says of a message that it cannot read; its texts and codes are those of an error in the server. */

@@ -1,12 +1,6 @@
 /** The gRPC mount: grpc-js on the wire, protobuf-es for the messages, health and reflection beside our services. */
 import type { Http2Server } from 'node:http2';
-import {
-  create,
-  type DescMessage,
-  type DescMethod,
-  type MessageInitShape,
-  toBinary,
-} from '@bufbuild/protobuf';
+import type { DescMessage, DescMethod, MessageInitShape } from '@bufbuild/protobuf';
 import * as grpc from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { Fault } from '../../domain/error/fault.ts';
@@ -15,9 +9,12 @@ import { guardSessions, type SessionLimits } from '../limits/session-guard.ts';
 import type { Readiness } from '../readiness.ts';
 import { grpcCredentials } from '../tls/grpc-credentials.ts';
 import type { TlsSource } from '../tls/tls-source.ts';
+import { encodeBinary } from './codec/binary-encoder.ts';
 import { binaryInSlices } from './decode-in-slices.ts';
 import { encodeInSlices } from './encode-in-slices.ts';
-import { GrpcAdmission, statusFor } from './grpc-admission.ts';
+import { GrpcAdmission } from './grpc-admission.ts';
+import { serveCalls } from './grpc-calls.ts';
+import { statusFor } from './grpc-status.ts';
 import { addReflection } from './reflection.ts';
 import {
   type CallDependencies,
@@ -27,6 +24,7 @@ import {
   type IncomingCall,
   type Service,
 } from './service.ts';
+import type { SharedBatch } from './shared-batch.ts';
 
 /** More than one identity may have streams: the limit of an identity, and not this one, is what a client meets. */
 const STREAMS_PER_CONNECTION = 1_000;
@@ -91,7 +89,10 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
       error ? reject(error) : resolve(bound),
     );
   });
-  for (const listening of http2ServersOf(server)) guardSessions(listening, options.sessions);
+  for (const listening of http2ServersOf(server)) {
+    serveCalls(listening, { ...options, slowReaderMs: options.sessions.stalledMs });
+    guardSessions(listening, options.sessions);
+  }
   return {
     port,
     drain: () => {
@@ -163,17 +164,16 @@ function streaming(
   { admission, dependencies, slowReaderMs }: Mount,
 ): grpc.handleServerStreamingCall<Buffer, Buffer> {
   return (call) => {
-    callStream(incoming(method, admission, call), dependencies, (message) =>
-      writeWithRoom(call, encode(method, message), slowReaderMs),
-    ).then(
+    const send = (message: MessageInitShape<DescMessage>) =>
+      writeWithRoom(call, encodeBinary(method.output, message), slowReaderMs);
+    const sendShared = async ({ messages }: SharedBatch) => {
+      for (const message of messages) await send(message);
+    };
+    callStream(incoming(method, admission, call), dependencies, { send, sendShared }).then(
       () => call.end(),
       (error: unknown) => call.emit('error', serviceError(error)),
     );
   };
-}
-
-function encode(method: DescMethod, message: MessageInitShape<DescMessage>): Buffer {
-  return Buffer.from(toBinary(method.output, create(method.output, message)));
 }
 
 type ReceivedCall = grpc.ServerUnaryCall<Buffer, Buffer> | grpc.ServerWritableStream<Buffer, Buffer>;

@@ -11,6 +11,7 @@ import type { EventFeed } from '../../store/events/event-feed.ts';
 import type { MachineReader, MachineRegistrar } from '../../store/machines/machines.ts';
 import type { LogFollower } from '../../store/operations/log/log-follower.ts';
 import type { StalledOperations } from '../../store/operations/stalled-operations.ts';
+import type { OperationChanges } from './operation-changes.ts';
 
 /** What the services are built from. */
 export interface ServerDependencies extends StartRunDependencies {
@@ -21,6 +22,9 @@ export interface ServerDependencies extends StartRunDependencies {
   /** Operations that are slower than their history. */
   readonly stalls: StalledOperations;
   readonly feed: EventFeed;
+  /** For watchers, who must not wait behind operations. */
+  readonly watching: Database;
+  readonly changes: OperationChanges;
   readonly logs: LogFollower;
   readonly defaultProvider: string;
   readonly newMachineId: () => string;

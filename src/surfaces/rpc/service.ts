@@ -29,6 +29,7 @@ import { takesManyIds } from '../limits/message-limits.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
 import { isStorable, unstorablePath } from '../storable.ts';
 import { asSeenBy } from '../viewer-words.ts';
+import { SharedBatch } from './shared-batch.ts';
 
 export interface CallContext {
   readonly caller: Caller;
@@ -41,7 +42,7 @@ type Handler<Method> =
   Method extends DescMethodUnary<infer I, infer O>
     ? (request: MessageShape<I>, context: CallContext) => Promise<MessageInitShape<O>>
     : Method extends DescMethodServerStreaming<infer I, infer O>
-      ? (request: MessageShape<I>, context: CallContext) => AsyncIterable<MessageInitShape<O>>
+      ? (request: MessageShape<I>, context: CallContext) => AsyncIterable<MessageInitShape<O> | SharedBatch>
       : never;
 
 export type Handlers<S extends DescService> = { readonly [K in keyof S['method']]: Handler<S['method'][K]> };
@@ -50,7 +51,10 @@ export type Handlers<S extends DescService> = { readonly [K in keyof S['method']
 export type Roles<S extends DescService> = { readonly [K in keyof S['method']]: Role };
 
 type AnyUnary = (request: unknown, context: CallContext) => Promise<MessageInitShape<DescMessage>>;
-type AnyStream = (request: unknown, context: CallContext) => AsyncIterable<MessageInitShape<DescMessage>>;
+type AnyStream = (
+  request: unknown,
+  context: CallContext,
+) => AsyncIterable<MessageInitShape<DescMessage> | SharedBatch>;
 
 export interface Service {
   readonly desc: DescService;
@@ -133,25 +137,38 @@ export async function callUnary(
   );
 }
 
-/** Hands every message to `send`, which resolves when there is room for the next. */
+/** Where the messages of a stream go. Null: there is room for the next at once; otherwise resolves when there is. */
+export interface StreamSink {
+  send(message: MessageInitShape<DescMessage>): Promise<void> | null;
+  sendShared(batch: SharedBatch): Promise<void> | null;
+}
+
 export async function callStream(
   call: IncomingCall,
   dependencies: CallDependencies,
-  send: (message: MessageInitShape<DescMessage>) => Promise<void>,
+  sink: StreamSink,
 ): Promise<void> {
   await handleCall(call, dependencies, async (request, context) => {
+    const { caller } = context;
     const close = dependencies.limits.openStream(call.caller);
     const stream = dependencies.streams.open(call.caller, async () =>
       checkRole(await dependencies.authenticator.caller(call.credentials), call),
     );
     const signal = AbortSignal.any([context.signal, stream.signal]);
-    const refused = untilAborted(stream.signal);
     try {
-      const messages = (call.service.handlers[call.method] as AnyStream)(request, { ...context, signal });
+      const messages = (call.service.handlers[call.method] as AnyStream)(request, {
+        caller,
+        requestId: context.requestId,
+        signal,
+      });
       for await (const message of messages) {
         if (signal.aborted) break;
+        const sent =
+          message instanceof SharedBatch
+            ? sink.sendShared(message.seenBy(caller))
+            : sink.send(asSeenBy(caller, message));
         // A client that reads nothing must not keep a stream that its caller may not have any more.
-        await Promise.race([send(asSeenBy(context.caller, message)), refused]);
+        if (sent !== null) await orAborted(sent, stream.signal);
       }
       stream.signal.throwIfAborted();
     } finally {
@@ -161,14 +178,19 @@ export async function callStream(
   });
 }
 
-/** Rejects with the reason. */
-function untilAborted(signal: AbortSignal): Promise<never> {
+/** Rejects with the reason of the abort, if that comes first. A race with a promise of the whole stream would never be freed. */
+async function orAborted(sent: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  let onAbort = () => {};
   const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort);
   });
-  // The stream may be idle: then no one awaits this, and throwIfAborted reports the reason.
-  aborted.catch(() => {});
-  return aborted;
+  try {
+    await Promise.race([sent, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 /** Before the message is read: a caller that may not make the call costs neither memory nor time for it. */
@@ -195,15 +217,15 @@ async function handleCall<T>(
   dependencies: CallDependencies,
   work: (request: unknown, context: CallContext) => Promise<T>,
 ): Promise<T> {
-  const { caller, signal, requestId } = call;
   try {
-    await checkAgain(call, dependencies);
+    if (call.changes !== dependencies.authenticator.changes) await checkAgain(call, dependencies);
     const request = await call.request();
-    const pause = takesManyIds(nameOf(call)) ? nextTurn : null;
-    await pause?.();
-    checkStorable(request);
-    await pause?.();
-    const result = await work(request, { caller, signal, requestId });
+    if (takesManyIds(nameOf(call))) {
+      await nextTurn();
+      checkStorable(request);
+      await nextTurn();
+    } else checkStorable(request);
+    const result = await work(request, call);
     logOutcome(call, dependencies, 'ok');
     return result;
   } catch (error) {
@@ -213,7 +235,7 @@ async function handleCall<T>(
 
 /** A client may take its time between the headers of a call and its message: who was revoked meanwhile is refused. */
 async function checkAgain(call: IncomingCall, { authenticator }: CallDependencies): Promise<void> {
-  if (call.changes !== authenticator.changes) checkRole(await authenticator.caller(call.credentials), call);
+  checkRole(await authenticator.caller(call.credentials), call);
 }
 
 interface LoggedCall extends ArrivingCall {

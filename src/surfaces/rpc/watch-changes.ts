@@ -7,73 +7,48 @@
  * then on the id of an event is the whole position: a client that resumes with it misses nothing and gets nothing
  * twice. SYNCED, which has no operation, marks the end of the first batch for clients that ask for it.
  */
+import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
 import type { Scope } from '../../domain/access/scope.ts';
-import type { EventKind } from '../../domain/event.ts';
 import { checkFilter } from '../../domain/filter/check.ts';
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
 import type { FilterSchema } from '../../domain/filter/fields.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
-import { filterPredicate, type Predicate } from '../../domain/filter/predicate.ts';
+import { filterPredicate } from '../../domain/filter/predicate.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
-import { type OperationStatus, operationLifecycle } from '../../domain/operation/operation-status.ts';
 import { lastEventId, readEvents, type StoredEvent } from '../../store/events/event-log.ts';
 import { listOperations, type Page, type PageRequest } from '../../store/machines/list.ts';
-import { findOperations } from '../../store/operations/find-operations.ts';
-import { operationAt } from '../../store/operations/operation-progress.ts';
-import { eventsInScope } from './events-in-scope.ts';
+import type { Change, WatchedChanges } from './operation-changes.ts';
 import { cursorOf, MAX_PAGE, readCursor } from './page-token.ts';
 import { readFilter } from './read-filter.ts';
 import type { ServerDependencies } from './server-dependencies.ts';
-
-export type ChangeKind = 'snapshot' | 'synced' | 'operation' | 'step' | 'progress';
-
-/** One message of a watch, before an API gives it its shape. */
-export interface Change {
-  readonly at: Date;
-  readonly kind: ChangeKind;
-  /** Null for synced. */
-  readonly operation: Operation | null;
-  readonly message: string;
-  /** Empty until the first batch has ended: before that there is nothing to resume from. */
-  readonly cursor: string;
-  /** The step that changed. */
-  readonly step: string;
-}
+import type { SharedBatch } from './shared-batch.ts';
 
 export interface WatchCall {
+  /** The API that the messages are of: those of one API and one filter are the same for all watchers. */
+  readonly api: 'v1' | 'v2';
   readonly filter: string;
   readonly cursor: string;
   readonly sendSynced: boolean;
   readonly schema: FilterSchema<Operation>;
   /** The caller's. A change of an operation whose machine is not in it when it is sent is left out. */
   readonly scope: Scope | null;
+  /** The shape of a change in that API. */
+  readonly messageOf: (change: Change) => MessageInitShape<DescMessage>;
 }
-
-/** How many operations one watch keeps in memory; others are read again. */
-const MAX_BASES = 10_000;
 
 /** Without a filter the first batch is the active operations; lists show the history. */
 const UNDER_WAY = 'phase=PENDING OR phase=RUNNING';
 
-const SHOWN_AS = {
-  operation: 'operation',
-  step: 'step',
-  progress: 'progress',
-} as const satisfies Partial<Record<EventKind, ChangeKind>>;
-
-function shownAs(kind: EventKind): ChangeKind | null {
-  return kind in SHOWN_AS ? SHOWN_AS[kind as keyof typeof SHOWN_AS] : null;
-}
-
 export async function* watchChanges(
   dependencies: ServerDependencies,
-  { filter: text, cursor: cursorText, sendSynced, schema, scope }: WatchCall,
+  call: WatchCall,
   signal: AbortSignal,
-): AsyncGenerator<Change> {
-  const filter = readFilter(text, schema);
+): AsyncGenerator<MessageInitShape<DescMessage> | SharedBatch> {
+  const { api, schema, scope, messageOf } = call;
+  const filter = readFilter(call.filter, schema);
   const matches = filter === null ? () => true : filterPredicate(filter);
-  const watched = { matches, scope };
-  const cursor = readCursor('events', cursorText);
+  const watched = { api, filter: call.filter, matches, scope, messageOf };
+  const cursor = readCursor('events', call.cursor);
   if (cursor !== null) {
     yield* changes(dependencies, cursor[0], watched, signal);
     return;
@@ -82,26 +57,23 @@ export async function* watchChanges(
   const listed = filter ?? checkFilter(parseFilter(UNDER_WAY), schema);
   let last: Change | null = null;
   for await (const change of first.changes(dependencies, { listed, watched, signal })) {
-    if (last) yield last;
+    if (last) yield messageOf(last);
     last = change;
   }
   if (signal.aborted) return;
   const start = cursorOf('events', [first.end, 0]);
-  if (last) yield { ...last, cursor: start };
-  if (sendSynced) {
-    yield { at: dependencies.now(), kind: 'synced', operation: null, message: '', cursor: start, step: '' };
-  }
+  if (last) yield messageOf({ ...last, cursor: start });
+  if (call.sendSynced) yield messageOf(synced(dependencies.now(), start));
   yield* changes(dependencies, first.end, watched, signal);
 }
 
-interface Watched {
-  readonly matches: Predicate<Operation>;
-  readonly scope: Scope | null;
+function synced(at: Date, cursor: string): Change {
+  return { at, kind: 'synced', operation: null, message: '', cursor, step: '' };
 }
 
 interface BatchCall {
   readonly listed: CheckedFilter<Operation>;
-  readonly watched: Watched;
+  readonly watched: WatchedChanges;
   readonly signal: AbortSignal;
 }
 
@@ -136,17 +108,16 @@ class FirstBatch {
   /** What happened while the pages were read. */
   async *#settle(
     dependencies: ServerDependencies,
-    watched: Watched,
+    watched: WatchedChanges,
     signal: AbortSignal,
   ): AsyncGenerator<Change> {
-    const bases = new OperationBases(dependencies);
     let position = this.#pages[0]?.seen ?? 0;
     while (position < this.end && !signal.aborted) {
-      const events = (await readEvents(dependencies.database, position, MAX_PAGE)).filter(
+      const events = (await readEvents(dependencies.watching, position, MAX_PAGE)).filter(
         ({ eventId }) => eventId <= this.end,
       );
       const fresh = events.filter((event) => !this.#hasSeen(event));
-      yield* messages(bases, fresh, watched, () => '');
+      for (const change of await dependencies.changes.read(fresh, watched)) yield { ...change, cursor: '' };
       position = events.at(-1)?.eventId ?? this.end;
     }
   }
@@ -179,65 +150,12 @@ function readPage(
 async function* changes(
   dependencies: ServerDependencies,
   after: number,
-  watched: Watched,
+  watched: WatchedChanges,
   signal: AbortSignal,
-): AsyncGenerator<Change> {
-  const base = new OperationBases(dependencies);
+): AsyncGenerator<SharedBatch> {
   for await (const events of dependencies.feed.follow(after, signal)) {
-    yield* messages(base, events, watched, (event) => cursorOf('events', [event.eventId, 0]));
-  }
-}
-
-async function* messages(
-  bases: OperationBases,
-  events: readonly StoredEvent[],
-  { matches, scope }: Watched,
-  cursor: (event: StoredEvent) => string,
-): AsyncGenerator<Change> {
-  const ofOperations = events.filter((event) => shownAs(event.kind) !== null && event.snapshot !== null);
-  const shown = await bases.inScope(ofOperations, scope);
-  await bases.load(shown.map((event) => event.operationId ?? ''));
-  for (const event of shown) {
-    const base = bases.get(event.operationId ?? '');
-    const kind = shownAs(event.kind);
-    if (!base || event.snapshot === null || kind === null) continue;
-    const operation = operationAt(base, event.snapshot);
-    if (!matches(operation) && !matches(before(operation, event))) continue;
-    const step = kind === 'operation' ? '' : event.subject;
-    yield { at: event.at, kind, operation, message: event.comment, cursor: cursor(event), step };
-  }
-}
-
-/** A change by which an operation stops matching a filter on its phase is sent, too. */
-function before(operation: Operation, event: StoredEvent): Operation {
-  const known = event.kind === 'operation' && event.from in operationLifecycle.states;
-  return known ? { ...operation, status: event.from as OperationStatus } : operation;
-}
-
-/** The part of operations that never changes, cached for as long as this watch needs it. */
-class OperationBases {
-  readonly #dependencies: ServerDependencies;
-  readonly #known = new Map<string, Operation>();
-
-  constructor(dependencies: ServerDependencies) {
-    this.#dependencies = dependencies;
-  }
-
-  async load(ids: readonly string[]): Promise<void> {
-    // First: what this batch needs must not be evicted while it is sent.
-    if (this.#known.size > MAX_BASES) this.#known.clear();
-    const missing = [...new Set(ids)].filter((id) => !this.#known.has(id));
-    if (missing.length === 0) return;
-    for (const [id, operation] of await findOperations(this.#dependencies.database, missing))
-      this.#known.set(id, operation);
-  }
-
-  /** Those whose machine is in the scope now. */
-  async inScope(events: readonly StoredEvent[], scope: Scope | null): Promise<readonly StoredEvent[]> {
-    return eventsInScope(this.#dependencies.database, events, scope);
-  }
-
-  get(id: string): Operation | undefined {
-    return this.#known.get(id);
+    if (events.length === 0) continue;
+    const batch = await dependencies.changes.batch(events, watched);
+    if (!batch.isEmpty) yield batch;
   }
 }

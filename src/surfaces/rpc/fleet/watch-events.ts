@@ -19,6 +19,7 @@ import { eventsInScope } from '../events-in-scope.ts';
 import { cursorOf, readCursor } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
+import { SharedBatch, SharedMessage } from '../shared-batch.ts';
 import { eventMessage } from './event-message.ts';
 
 const ALIVE_MS = 5_000;
@@ -31,20 +32,18 @@ export async function* watchEvents(
   dependencies: ServerDependencies,
   request: WatchEventsRequest,
   { caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal },
-): AsyncGenerator<Message> {
+): AsyncGenerator<Message | SharedBatch> {
+  const { watching, feed } = dependencies;
   const isTold = toldTo(caller, request.filter);
-  let position = readCursor('events', request.cursor)?.[0] ?? (await lastEventId(dependencies.database));
+  let position = readCursor('events', request.cursor)?.[0] ?? (await lastEventId(watching));
   yield alive(dependencies, position);
   let toldAt = performance.now();
-  for await (const events of dependencies.feed.follow(position, signal, LOOK_MS)) {
-    for (const event of await eventsInScope(dependencies.database, events.filter(isTold), caller.scope)) {
-      position = event.eventId;
-      yield eventOf(event);
-      toldAt = performance.now();
-    }
+  for await (const events of feed.follow(position, signal, LOOK_MS)) {
+    const told = await eventsInScope(watching, events.filter(isTold), caller.scope);
     position = events.at(-1)?.eventId ?? position;
-    if (performance.now() - toldAt < ALIVE_MS) continue;
-    yield alive(dependencies, position);
+    if (told.length > 0) yield new SharedBatch(told.map(sharedEvent));
+    else if (performance.now() - toldAt >= ALIVE_MS) yield alive(dependencies, position);
+    else continue;
     toldAt = performance.now();
   }
 }
@@ -54,6 +53,18 @@ function toldTo(caller: Caller, filterText: string): (event: LoggedEvent) => boo
   const filter = readFilter(filterText, EVENT_FILTER);
   const matches = filter === null ? () => true : filterPredicate(filter);
   return (event) => !hidden.includes(event.kind) && matches(event);
+}
+
+/** An event is the same for all who may receive it: what it has on the wire is made once. */
+const messages = new WeakMap<LoggedEvent, SharedMessage>();
+
+function sharedEvent(event: LoggedEvent): SharedMessage {
+  let message = messages.get(event);
+  if (message === undefined) {
+    message = new SharedMessage(() => eventOf(event));
+    messages.set(event, message);
+  }
+  return message;
 }
 
 function alive(dependencies: ServerDependencies, position: number): Message {

@@ -1,5 +1,6 @@
 /** baremetal.v1.RunService: runs are the operations as docs/api-v1.md shows them. */
 
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { actingAs } from '../../../domain/access/caller.ts';
 import { RUN_FILTER } from '../../../domain/filter/operation-filter.ts';
@@ -11,20 +12,21 @@ import {
 } from '../../../domain/machine/machine-input.ts';
 import { runIdOf } from '../../../domain/v1/run-id.ts';
 import { v1Text } from '../../../domain/v1/v1-words.ts';
-import { RunEvent_Kind } from '../../../gen/baremetal/v1/run_pb.ts';
+import { RunEvent_Kind, type RunEventSchema } from '../../../gen/baremetal/v1/run_pb.ts';
 import { RunService } from '../../../gen/baremetal/v1/run_service_pb.ts';
 import { cancelOperation } from '../../../operations/act/cancel-operation.ts';
 import { startRun } from '../../../operations/start/start-run.ts';
 import { listOperations } from '../../../store/machines/list.ts';
 import { findOperation } from '../../../store/operations/find-operations.ts';
 import { operationNotFound } from '../../../store/operations/operation-faults.ts';
+import type { Change, ChangeKind } from '../operation-changes.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import type { CallContext, Service } from '../service.ts';
 import { startOptions } from '../start-options.ts';
 import { streamLog } from '../stream-log.ts';
-import { type ChangeKind, watchChanges } from '../watch-changes.ts';
+import { watchChanges } from '../watch-changes.ts';
 import { defineV1Service } from './define-v1-service.ts';
 import { checkPlanId, checkRunType } from './run-input.ts';
 import { runMessage } from './to-proto.ts';
@@ -36,6 +38,17 @@ const KINDS = {
   step: RunEvent_Kind.STEP,
   progress: RunEvent_Kind.PROGRESS,
 } as const satisfies Record<ChangeKind, RunEvent_Kind>;
+
+function messageOf(change: Change): MessageInitShape<typeof RunEventSchema> {
+  return {
+    ts: timestampFromDate(change.at),
+    ...(change.operation && { snapshot: runMessage(change.operation) }),
+    message: v1Text(change.message),
+    cursor: change.cursor,
+    kind: KINDS[change.kind],
+    step: change.step,
+  };
+}
 
 export function runService(dependencies: ServerDependencies): Service {
   const find = async (id: string, { caller }: CallContext) => {
@@ -88,18 +101,9 @@ export function runService(dependencies: ServerDependencies): Service {
         return runMessage(await cancelOperation(dependencies, { operationId, reason, ...actingAs(caller) }));
       },
 
-      async *watchRuns({ filter, cursor, sendSynced }, { caller, signal }) {
-        const call = { filter, cursor, sendSynced, schema: RUN_FILTER, scope: caller.scope };
-        for await (const change of watchChanges(dependencies, call, signal)) {
-          yield {
-            ts: timestampFromDate(change.at),
-            ...(change.operation && { snapshot: runMessage(change.operation) }),
-            message: v1Text(change.message),
-            cursor: change.cursor,
-            kind: KINDS[change.kind],
-            step: change.step,
-          };
-        }
+      watchRuns({ filter, cursor, sendSynced }, { caller: { scope }, signal }) {
+        const call = { api: 'v1', filter, cursor, sendSynced, schema: RUN_FILTER, scope, messageOf } as const;
+        return watchChanges(dependencies, call, signal);
       },
 
       async *streamRunLogs(request, context) {

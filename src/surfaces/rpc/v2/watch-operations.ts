@@ -6,9 +6,11 @@ import {
   type OperationEventSchema,
   type WatchOperationsRequest,
 } from '../../../gen/baremetal/v2/operation_service_pb.ts';
+import type { Change, ChangeKind } from '../operation-changes.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import type { CallContext } from '../service.ts';
-import { type ChangeKind, watchChanges } from '../watch-changes.ts';
+import type { SharedBatch } from '../shared-batch.ts';
+import { watchChanges } from '../watch-changes.ts';
 import { operationMessage } from './to-proto.ts';
 
 const KINDS = {
@@ -19,20 +21,32 @@ const KINDS = {
   progress: OperationEvent_Kind.PROGRESS,
 } as const satisfies Record<ChangeKind, OperationEvent_Kind>;
 
-export async function* watchOperations(
+export function watchOperations(
   dependencies: ServerDependencies,
   { filter, cursor, sendSynced }: WatchOperationsRequest,
   { caller, signal }: CallContext,
-): AsyncGenerator<MessageInitShape<typeof OperationEventSchema>> {
-  const call = { filter, cursor, sendSynced, schema: OPERATION_FILTER, scope: caller.scope };
-  for await (const change of watchChanges(dependencies, call, signal)) {
-    yield {
-      ts: timestampFromDate(change.at),
-      ...(change.operation && { snapshot: operationMessage(change.operation, dependencies.stalls.latest) }),
-      message: change.message,
-      cursor: change.cursor,
-      kind: KINDS[change.kind],
-      step: change.step,
-    };
-  }
+): AsyncGenerator<MessageInitShape<typeof OperationEventSchema> | SharedBatch> {
+  return watchChanges(
+    dependencies,
+    {
+      ...{ api: 'v2', filter, cursor, sendSynced, schema: OPERATION_FILTER, scope: caller.scope },
+      // What is slow by its history is what it is when the message is made, for all who receive it.
+      messageOf: (change) => messageOf(change, dependencies.stalls.latest),
+    },
+    signal,
+  );
+}
+
+function messageOf(
+  change: Change,
+  stalls: ServerDependencies['stalls']['latest'],
+): MessageInitShape<typeof OperationEventSchema> {
+  return {
+    ts: timestampFromDate(change.at),
+    ...(change.operation && { snapshot: operationMessage(change.operation, stalls) }),
+    message: change.message,
+    cursor: change.cursor,
+    kind: KINDS[change.kind],
+    step: change.step,
+  };
 }

@@ -1,0 +1,211 @@
+/**
+ * The changes of operations that watchers receive, made of events once for all of them. An event says what changed; what an
+ * operation is besides its progress never changes, and is read once and kept for a while. What a filter lets through is worked out
+ * once for all watchers with that filter, and a message is encoded once, whatever the filters are.
+ *
+ * Whether a machine is in a scope is never kept: a watcher must not receive what happened on a machine that has left its scope.
+ * Watchers that ask at the same time share one query.
+ */
+import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
+import type { Scope } from '../../domain/access/scope.ts';
+import type { EventKind } from '../../domain/event.ts';
+import type { Predicate } from '../../domain/filter/predicate.ts';
+import type { Operation } from '../../domain/operation/operation.ts';
+import { type OperationStatus, operationLifecycle } from '../../domain/operation/operation-status.ts';
+import type { Session } from '../../store/database/database.ts';
+import type { StoredEvent } from '../../store/events/event-log.ts';
+import { findOperations } from '../../store/operations/find-operations.ts';
+import { operationAt } from '../../store/operations/operation-progress.ts';
+import { eventsInScope } from './events-in-scope.ts';
+import { cursorOf } from './page-token.ts';
+import { SharedBatch, SharedMessage } from './shared-batch.ts';
+
+export type ChangeKind = 'snapshot' | 'synced' | 'operation' | 'step' | 'progress';
+
+/** One message of a watch, before an API gives it its shape. */
+export interface Change {
+  readonly at: Date;
+  readonly kind: ChangeKind;
+  /** Null for synced. */
+  readonly operation: Operation | null;
+  readonly message: string;
+  /** Empty until the first batch has ended: before that there is nothing to resume from. */
+  readonly cursor: string;
+  /** The step that changed. */
+  readonly step: string;
+}
+
+/** What a watcher asks for. Those with the same API, filter and scope receive the same. */
+export interface WatchedChanges {
+  readonly api: 'v1' | 'v2';
+  readonly filter: string;
+  readonly matches: Predicate<Operation>;
+  readonly scope: Scope | null;
+  readonly messageOf: (change: Change) => MessageInitShape<DescMessage>;
+}
+
+type Events = readonly StoredEvent[];
+
+const SHOWN_AS = {
+  operation: 'operation',
+  step: 'step',
+  progress: 'progress',
+} as const satisfies Partial<Record<EventKind, ChangeKind>>;
+
+function shownAs(kind: EventKind): ChangeKind | null {
+  return kind in SHOWN_AS ? SHOWN_AS[kind as keyof typeof SHOWN_AS] : null;
+}
+
+/** How many operations are kept in memory; others are read again. */
+const MAX_BASES = 10_000;
+
+export class OperationChanges {
+  readonly #database: Session;
+  readonly #bases: OperationBases;
+  /** By the batch of the feed, which watchers at the same position share. */
+  readonly #shown = new WeakMap<Events, Promise<readonly ShownEvent[]>>();
+  readonly #batches = new WeakMap<Events, Map<string, Promise<SharedBatch>>>();
+  readonly #messages = {
+    v1: new WeakMap<StoredEvent, SharedMessage>(),
+    v2: new WeakMap<StoredEvent, SharedMessage>(),
+  };
+
+  constructor(database: Session) {
+    this.#database = database;
+    this.#bases = new OperationBases(database);
+  }
+
+  batch(events: Events, watched: WatchedChanges): Promise<SharedBatch> {
+    let batches = this.#batches.get(events);
+    if (batches === undefined) {
+      batches = new Map();
+      this.#batches.set(events, batches);
+    }
+    const key = JSON.stringify([watched.api, watched.filter, watched.scope?.terms ?? null]);
+    const known = batches.get(key);
+    if (known) return known;
+    const batch = this.#batch(events, watched);
+    batches.set(key, batch);
+    const forget = () => batches.delete(key);
+    // A query that failed is repeated, and what a scope has is asked again.
+    if (watched.scope === null) batch.catch(forget);
+    else batch.then(forget, forget);
+    return batch;
+  }
+
+  async #batch(events: Events, watched: WatchedChanges): Promise<SharedBatch> {
+    const shown = await this.#matching(events, watched);
+    return new SharedBatch(shown.map((event) => this.#message(event, watched)));
+  }
+
+  /** The same changes for one reader. */
+  async read(events: Events, watched: WatchedChanges): Promise<readonly Change[]> {
+    return (await this.#matching(events, watched)).map((shown) => shown.change);
+  }
+
+  async #matching(events: Events, { matches, scope }: WatchedChanges): Promise<readonly ShownEvent[]> {
+    const shown = (await this.#showable(events)).filter((event) => event.matches(matches));
+    if (scope === null || shown.length === 0) return shown;
+    const visible = await eventsInScope(
+      this.#database,
+      shown.map(({ event }) => event),
+      scope,
+    );
+    const inScope = new Set(visible);
+    return shown.filter(({ event }) => inScope.has(event));
+  }
+
+  #showable(events: Events): Promise<readonly ShownEvent[]> {
+    const known = this.#shown.get(events);
+    if (known) return known;
+    const shown = this.#load(events);
+    this.#shown.set(events, shown);
+    shown.catch(() => this.#shown.delete(events));
+    return shown;
+  }
+
+  async #load(events: Events): Promise<readonly ShownEvent[]> {
+    const ofOperations = events.filter((event) => shownAs(event.kind) !== null && event.snapshot !== null);
+    const bases = await this.#bases.read(ofOperations.map(({ operationId }) => operationId ?? ''));
+    return ofOperations.flatMap((event) => {
+      const base = bases.get(event.operationId ?? '');
+      return base ? [new ShownEvent(event, base)] : [];
+    });
+  }
+
+  #message(shown: ShownEvent, { api, messageOf }: WatchedChanges): SharedMessage {
+    const messages = this.#messages[api];
+    let message = messages.get(shown.event);
+    if (message === undefined) {
+      const { event, base } = shown;
+      message = new SharedMessage(() => messageOf(new ShownEvent(event, base).change));
+      messages.set(event, message);
+    }
+    return message;
+  }
+}
+
+/** An event of an operation, and the operation right after it. */
+class ShownEvent {
+  readonly event: StoredEvent;
+  readonly base: Operation;
+  #operation: Operation | null = null;
+
+  constructor(event: StoredEvent, base: Operation) {
+    this.event = event;
+    this.base = base;
+  }
+
+  get operation(): Operation {
+    this.#operation ??=
+      this.event.snapshot === null ? this.base : operationAt(this.base, this.event.snapshot);
+    return this.#operation;
+  }
+
+  /** A change by which an operation stops matching a filter on its phase is sent, too. */
+  matches(matches: Predicate<Operation>): boolean {
+    return matches(this.operation) || matches(this.#before());
+  }
+
+  #before(): Operation {
+    const { kind, from } = this.event;
+    const known = kind === 'operation' && from in operationLifecycle.states;
+    return known ? { ...this.operation, status: from as OperationStatus } : this.operation;
+  }
+
+  get change(): Change {
+    const { at, comment, eventId, subject, kind } = this.event;
+    return {
+      at,
+      kind: shownAs(kind) ?? 'operation',
+      operation: this.operation,
+      message: comment,
+      cursor: cursorOf('events', [eventId, 0]),
+      step: kind === 'operation' ? '' : subject,
+    };
+  }
+}
+
+/** The part of operations that never changes. */
+class OperationBases {
+  readonly #database: Session;
+  readonly #known = new Map<string, Operation>();
+
+  constructor(database: Session) {
+    this.#database = database;
+  }
+
+  async read(ids: readonly string[]): Promise<ReadonlyMap<string, Operation>> {
+    const wanted = new Set(ids);
+    const missing = [...wanted].filter((id) => !this.#known.has(id));
+    const found = missing.length === 0 ? null : await findOperations(this.#database, missing);
+    const bases = new Map<string, Operation>();
+    for (const id of wanted) {
+      const base = found?.get(id) ?? this.#known.get(id);
+      if (base) bases.set(id, base);
+    }
+    if (this.#known.size + bases.size > MAX_BASES) this.#known.clear();
+    for (const [id, base] of bases) this.#known.set(id, base);
+    return bases;
+  }
+}
