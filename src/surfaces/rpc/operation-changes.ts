@@ -14,6 +14,7 @@ import type { Operation } from '../../domain/operation/operation.ts';
 import { type OperationStatus, operationLifecycle } from '../../domain/operation/operation-status.ts';
 import type { Session } from '../../store/database/database.ts';
 import type { StoredEvent } from '../../store/events/event-log.ts';
+import type { Page } from '../../store/machines/list.ts';
 import { findOperations } from '../../store/operations/find-operations.ts';
 import { operationAt } from '../../store/operations/operation-progress.ts';
 import { eventsInScope } from './events-in-scope.ts';
@@ -44,6 +45,11 @@ export interface WatchedChanges {
   readonly messageOf: (change: Change) => MessageInitShape<DescMessage>;
 }
 
+export interface FirstPage {
+  readonly page: Page<Operation>;
+  readonly seen: number;
+}
+
 type Events = readonly StoredEvent[];
 
 const SHOWN_AS = {
@@ -62,6 +68,8 @@ const MAX_BASES = 10_000;
 export class OperationChanges {
   readonly #database: Session;
   readonly #bases: OperationBases;
+  /** The first pages of watches, each with the last event that its snapshot contains. */
+  readonly pages = new SharedReads<FirstPage>();
   /** By the batch of the feed, which watchers at the same position share. */
   readonly #shown = new WeakMap<Events, Promise<readonly ShownEvent[]>>();
   readonly #batches = new WeakMap<Events, Map<string, Promise<SharedBatch>>>();
@@ -183,6 +191,32 @@ class ShownEvent {
       cursor: cursorOf('events', [eventId, 0]),
       step: kind === 'operation' ? '' : subject,
     };
+  }
+}
+
+/**
+ * Reads that many ask for at once, as all watchers do after a restart. A read that has started may miss what a caller already knows
+ * of: those who come while one is under way share the next.
+ */
+export class SharedReads<Result> {
+  readonly #reads = new Map<string, { running: Promise<Result>; next: Promise<Result> | null }>();
+
+  read(key: string, read: () => Promise<Result>): Promise<Result> {
+    const known = this.#reads.get(key);
+    if (known === undefined) return this.#start(key, read);
+    const again = () => this.#start(key, read);
+    known.next ??= known.running.then(again, again);
+    return known.next;
+  }
+
+  #start(key: string, read: () => Promise<Result>): Promise<Result> {
+    const started = { running: read(), next: null };
+    this.#reads.set(key, started);
+    const end = () => {
+      if (this.#reads.get(key) === started && started.next === null) this.#reads.delete(key);
+    };
+    started.running.then(end, end);
+    return started.running;
   }
 }
 

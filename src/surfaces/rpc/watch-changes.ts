@@ -16,8 +16,8 @@ import { parseFilter } from '../../domain/filter/parse.ts';
 import { filterPredicate } from '../../domain/filter/predicate.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import { lastEventId, readEvents, type StoredEvent } from '../../store/events/event-log.ts';
-import { listOperations, type Page, type PageRequest } from '../../store/machines/list.ts';
-import type { Change, WatchedChanges } from './operation-changes.ts';
+import { listOperations, type PageRequest } from '../../store/machines/list.ts';
+import type { Change, FirstPage, WatchedChanges } from './operation-changes.ts';
 import { cursorOf, MAX_PAGE, readCursor } from './page-token.ts';
 import { readFilter } from './read-filter.ts';
 import type { ServerDependencies } from './server-dependencies.ts';
@@ -85,17 +85,22 @@ class FirstBatch {
     dependencies: ServerDependencies,
     { listed, watched, signal }: BatchCall,
   ): AsyncGenerator<Change> {
-    yield* this.#list(dependencies, { filter: listed, scope: watched.scope });
+    yield* this.#list(dependencies, listed, watched);
     yield* this.#settle(dependencies, watched, signal);
   }
 
   async *#list(
     dependencies: ServerDependencies,
-    listed: Pick<PageRequest<Operation>, 'filter' | 'scope'>,
+    filter: CheckedFilter<Operation>,
+    { api, filter: text, scope }: WatchedChanges,
   ): AsyncGenerator<Change> {
     let after = '';
     for (;;) {
-      const { page, seen } = await readPage(dependencies, { ...listed, after, size: MAX_PAGE });
+      const request = { filter, scope, after, size: MAX_PAGE };
+      const key = JSON.stringify([api, text, scope?.terms ?? null, after]);
+      const { page, seen } = await dependencies.changes.pages.read(key, () =>
+        readPage(dependencies, request),
+      );
       this.#pages.push({ seen, ids: new Set(page.rows.map((operation) => operation.operationId)) });
       for (const operation of page.rows) {
         yield { at: dependencies.now(), kind: 'snapshot', operation, message: '', cursor: '', step: '' };
@@ -137,10 +142,7 @@ class FirstBatch {
   }
 }
 
-function readPage(
-  dependencies: ServerDependencies,
-  request: PageRequest<Operation>,
-): Promise<{ page: Page<Operation>; seen: number }> {
+function readPage(dependencies: ServerDependencies, request: PageRequest<Operation>): Promise<FirstPage> {
   return dependencies.database.snapshot(async (session) => ({
     seen: await lastEventId(session),
     page: await listOperations(session, request),
