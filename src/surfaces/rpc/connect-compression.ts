@@ -12,7 +12,7 @@ const COMPRESS = {
   br: (bytes: Buffer) => promisify(brotliCompress)(bytes, FAST_BROTLI),
 } as const;
 
-export type Encoding = keyof typeof COMPRESS;
+type Encoding = keyof typeof COMPRESS;
 
 /** Null: as it is. Lists prefer gzip, which is faster; for other answers the order of the client counts. */
 export function responseEncoding(

@@ -9,7 +9,8 @@ import { LARGEST_BODY_BYTES, requestTooLarge } from '../limits/message-limits.ts
 import { type GrpcStatus, statusFor } from './grpc-status.ts';
 import { CallFailed } from './service.ts';
 
-const HEAD_BYTES = 5;
+/** Of a frame: a flag and the length of its message. */
+export const HEAD_BYTES = 5;
 const TRAILERS_ONLY = { ':status': 200, 'content-type': 'application/grpc+proto' } as const;
 const RESPONSE = {
   ...TRAILERS_ONLY,
@@ -30,8 +31,6 @@ export function withFrameHead(framed: Buffer): Buffer {
   framed.writeUInt32BE(framed.length - HEAD_BYTES, 1);
   return framed;
 }
-
-export { HEAD_BYTES };
 
 export class GrpcExchange {
   readonly #stream: ServerHttp2Stream;
