@@ -6,7 +6,7 @@ import {
   RolloutService,
   Wave_State,
 } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
-import { fresh, newMachine } from '../api/fleet.ts';
+import { fresh, newMachine, run } from '../api/fleet.ts';
 import { type Client, refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 
@@ -118,6 +118,58 @@ describe('acts are idempotent by their request id', () => {
   });
 });
 
+describe('roll back', () => {
+  const REIMAGE = { step: { case: 'reimage', value: { imageRef: 'ubuntu-2404' } } } as const;
+
+  /** One machine is reimaged, and the other one waits for an approval while it is paused. */
+  async function halfDone(): Promise<string> {
+    const machineIds = await Promise.all([maintained(), maintained()]);
+    const { rolloutId } = await rollouts.createRollout({
+      requestId: fresh('create'),
+      spec: { machineIds, steps: [REIMAGE], waves: ['1', 'rest'], gates: ['automatic', 'approval'] },
+    });
+    await untilIs(rolloutId, ({ waves }) => waves[1]?.state === Wave_State.WAITING_FOR_APPROVAL);
+    return rolloutId;
+  }
+
+  async function maintained(): Promise<string> {
+    const machineId = await newMachine(server, { phase: 'MAINTENANCE' });
+    await run(server, 'REIMAGE', machineId, { imageRef: 'debian-12' });
+    return machineId;
+  }
+
+  test('is one new rollout, also when the state has changed since', async () => {
+    const rolloutId = await halfDone();
+    await rollouts.pauseRollout({ rolloutId, requestId: fresh('pause'), reason: '' });
+    const first = await twice(
+      rolloutId,
+      'roll-back',
+      async (request) => {
+        await rollouts.rollBack(request);
+        return rollouts.getRollout({ rolloutId });
+      },
+      (request) => rollouts.rollBack({ ...request, reason: 'other' }),
+    );
+    expect(first.rolledBackBy).toHaveLength(1);
+    const back = { rolloutId, requestId: fresh('back'), reason: 'again' };
+    const { rolloutId: created } = await rollouts.rollBack(back);
+    await rollouts.resumeRollout({ rolloutId, requestId: fresh('resume') });
+    // It is running again, and so could not be rolled back now.
+    expect(await refusal(rollouts.rollBack({ ...back, requestId: fresh('back') }))).toMatchObject({
+      reason: 'WRONG_ROLLOUT_STATE',
+    });
+    expect((await rollouts.rollBack(back)).rolloutId).toBe(created);
+  });
+
+  test('creates nothing under the id of another act', async () => {
+    const rolloutId = await halfDone();
+    const pause = { rolloutId, requestId: fresh('pause'), reason: 'first' };
+    await rollouts.pauseRollout(pause);
+    expect(await refusal(rollouts.rollBack(pause))).toMatchObject(REUSED);
+    expect((await rollouts.getRollout({ rolloutId })).rolledBackBy).toEqual([]);
+  });
+});
+
 describe('a deadline that has passed since', () => {
   const passed = (at: number) =>
     until(
@@ -126,9 +178,10 @@ describe('a deadline that has passed since', () => {
     );
 
   test('does not refuse the repeated creation, and refuses a new one', async () => {
-    const at = Date.now() + 400;
+    const machineIds = [await machine()];
+    const at = Date.now() + 1_500;
     const spec = {
-      machineIds: [await machine()],
+      machineIds,
       steps: [REBOOT],
       gate: 'approval',
       deadline: timestampFromMs(at),
@@ -148,7 +201,7 @@ describe('a deadline that has passed since', () => {
 
   test('does not refuse the repeated change of limits, and refuses a new one', async () => {
     const { rolloutId } = await waiting();
-    const at = Date.now() + 400;
+    const at = Date.now() + 1_500;
     const change = { rolloutId, requestId: fresh('change'), deadline: timestampFromMs(at) };
     await rollouts.updateLimits(change);
     await passed(at);

@@ -58,7 +58,7 @@ export interface Step extends StepDefinition {
   readonly actedAt?: string | null;
   /** The claim of the operator who adopted the step that its work is done. */
   readonly claim?: OperatorClaim | null;
-  /** How often an operator had it started again; each round counts its attempts from one. */
+  /** How often an operator had it started again, by itself or by a retry of its rollout; each round counts its attempts from one. */
   readonly round?: number;
 }
 

@@ -18,12 +18,19 @@ export interface CreateRolloutCall {
 /** What only a rollback gives: the rollout that it undoes, and parameters of single machines. */
 export interface RollbackParts {
   readonly rollsBack: string;
+  /** As it was asked for: another one under the same request id is other content. */
+  readonly reason: string;
   readonly paramsOf: (machineId: string) => Readonly<Record<string, string>>;
   /** Machines that can't go back, and why. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
-const NOT_A_ROLLBACK: RollbackParts = { rollsBack: '', paramsOf: () => ({}), refused: new Map() };
+const NOT_A_ROLLBACK: RollbackParts = {
+  rollsBack: '',
+  reason: '',
+  paramsOf: () => ({}),
+  refused: new Map(),
+};
 
 /** Fixes the machines and stores the rollout; it starts by itself. The same request again answers the same rollout. */
 export async function createRollout(
@@ -33,7 +40,7 @@ export async function createRollout(
 ): Promise<Rollout> {
   const { database, newRolloutId, now } = dependencies;
   const { actor, scope } = caller;
-  const fingerprint = JSON.stringify([parts.rollsBack, parts.rollsBack === '' ? spec : '']);
+  const fingerprint = parts.rollsBack === '' ? JSON.stringify(['', spec]) : rollbackFingerprint(parts);
   const before = requestId === '' ? null : await findByRequest(database, { actor, requestId, fingerprint });
   if (before !== null) return storedRollout(dependencies, before);
   checkDeadline(spec.deadline, 'spec.deadline', now());
@@ -57,6 +64,14 @@ export async function createRollout(
     machines: machines.map((machine) => ({ ...machine, params: parts.paramsOf(machine.machineId) })),
   });
   return storedRollout(dependencies, stored);
+}
+
+/** Neither the spec nor the machines are in it: they follow from a rollout that may have changed since. */
+export function rollbackFingerprint({
+  rollsBack,
+  reason,
+}: Pick<RollbackParts, 'rollsBack' | 'reason'>): string {
+  return JSON.stringify([rollsBack, reason]);
 }
 
 export async function storedRollout({ database }: RolloutDependencies, rolloutId: string): Promise<Rollout> {

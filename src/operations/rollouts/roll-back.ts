@@ -8,9 +8,10 @@ import {
 import type { RolloutSpec, RolloutStep } from '../../domain/rollout/rollout-spec.ts';
 import { reimagedMachines } from '../../store/rollouts/earlier-images.ts';
 import { findRollout } from '../../store/rollouts/find-rollouts.ts';
-import { recordAct } from '../../store/rollouts/record-act.ts';
+import { findByRequest } from '../../store/rollouts/insert-rollout.ts';
+import { isRepeated, recordAct } from '../../store/rollouts/record-act.ts';
 import type { ActOnRolloutCall } from './act-on-rollout.ts';
-import { createRollout } from './create-rollout.ts';
+import { createRollout, rollbackFingerprint, storedRollout } from './create-rollout.ts';
 import type { RolloutDependencies } from './rollout-dependencies.ts';
 
 /** Steps that can be carried out again around the earlier image. */
@@ -22,7 +23,7 @@ const REPEATABLE: readonly RolloutStep['verb'][] = [
   'exit-maintenance',
 ];
 
-/** Answers the new rollout, which gives each machine the image that it had before. */
+/** Answers the new rollout, which gives each machine the image that it had before. The same request again answers the same. */
 export async function rollBack(
   dependencies: RolloutDependencies,
   { rolloutId, requestId, reason, caller }: Omit<ActOnRolloutCall, 'act'>,
@@ -31,8 +32,29 @@ export async function rollBack(
   const { actor, scope } = caller;
   const before = await findRollout(database, rolloutId, scope);
   if (before === null) throw rolloutNotFound(rolloutId);
+  const call = { rolloutId, actor, scope, requestId, reason, fingerprint: 'roll-back' } as const;
+  // Before anything is created: the id may be that of another act.
+  await isRepeated(database, call);
+  const fingerprint = rollbackFingerprint({ rollsBack: rolloutId, reason });
+  const known = requestId === '' ? null : await findByRequest(database, { actor, requestId, fingerprint });
+  const rollout =
+    known === null
+      ? await createRollback(dependencies, before, { requestId, reason, caller })
+      : await storedRollout(dependencies, known);
+  await recordAct(database, { ...call, action: 'roll-back' }, async () => ({
+    detail: `as ${rollout.rolloutId}`,
+  }));
+  return rollout;
+}
+
+async function createRollback(
+  dependencies: RolloutDependencies,
+  before: Rollout,
+  { requestId, reason, caller }: Pick<ActOnRolloutCall, 'requestId' | 'reason' | 'caller'>,
+): Promise<Rollout> {
+  const { rolloutId } = before;
   checkCanGoBack(before);
-  const machines = await reimagedMachines(database, rolloutId);
+  const machines = await reimagedMachines(dependencies.database, rolloutId);
   const known = new Map(machines.map(({ machineId, imageBefore }) => [machineId, imageBefore]));
   const back = machines.filter(({ imageBefore }) => imageBefore !== '').map(({ machineId }) => machineId);
   if (back.length === 0)
@@ -41,20 +63,16 @@ export async function rollBack(
       machines.length === 0 ? 'it has reimaged no machine' : 'no earlier image of its machines is known',
     );
   const unknown = machines.filter(({ imageBefore }) => imageBefore === '');
-  const rollout = await createRollout(
+  return createRollout(
     dependencies,
     { spec: specOf(before, { machineIds: back, image: commonImage(known), reason }), requestId, caller },
     {
       rollsBack: rolloutId,
+      reason,
       paramsOf: (machineId) => ({ image_ref: known.get(machineId) ?? '' }),
       refused: new Map(unknown.map(({ machineId }) => [machineId, 'no earlier image of it is known'])),
     },
   );
-  const call = { rolloutId, actor, scope, requestId, reason, fingerprint: 'roll-back' } as const;
-  await recordAct(database, { ...call, action: 'roll-back' }, async () => ({
-    detail: `as ${rollout.rolloutId}`,
-  }));
-  return rollout;
 }
 
 function checkCanGoBack({ rolloutId, state, spec }: Rollout): void {

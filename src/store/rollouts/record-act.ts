@@ -93,9 +93,15 @@ async function lockRollout(
   return row;
 }
 
-async function isRepeated(
+/** Throws where another act on the rollout had the same request id. */
+export async function isRepeated(
   session: Session,
-  { rolloutId, actor, requestId, fingerprint }: ActCall,
+  {
+    rolloutId,
+    actor,
+    requestId,
+    fingerprint,
+  }: Pick<ActCall, 'rolloutId' | 'actor' | 'requestId' | 'fingerprint'>,
 ): Promise<boolean> {
   if (requestId === '') return false;
   const [row] = await session.run<{ request_fingerprint: string }>(

@@ -129,7 +129,7 @@ function operationFor(request: StartRequest, fresh: NewOperation): Operation {
     planId: fresh.planId,
     completionPolicy: fresh.completionPolicy,
     params: fresh.params,
-    steps: fresh.steps.map(newStep),
+    steps: fresh.steps.map((step) => ({ ...newStep(step), ...(isRetried(request) && { round: 1 }) })),
     current: 0,
     error: null,
     waitingFor: fresh.approval ? WAITING_FOR_APPROVAL : '',
@@ -141,4 +141,9 @@ function operationFor(request: StartRequest, fresh: NewOperation): Operation {
     startedAt: null,
     finishedAt: null,
   };
+}
+
+/** An operator had a rollout start the machine again: as with a step that is retried, leftovers of the failure are not adopted. */
+function isRetried({ rollout }: StartRequest): boolean {
+  return rollout?.from === 'pending' && rollout.attempt > 1;
 }
