@@ -86,6 +86,25 @@ windows: [{ days: [mon, tue, wed], from: "09:00", to: "16:00", time_zone: Europe
     expect((await ingot(`rollout abort ${rollout.rollout_id} --reason test`)).code).toBe(0);
   });
 
+  it('starts nothing on a black-out date of its file', async () => {
+    const { ids } = await group(2);
+    const text = (days: string) =>
+      `machine_ids: [${ids}]\nsteps: [{ reboot: {} }]\nwaves: [1, rest]\nblackouts: [{ ${days}, time_zone: UTC, reason: year end }]\n`;
+    writeFileSync(join(cwd, 'frozen.yaml'), text('from: "2020-01-01", to: "2099-12-31"'));
+    const preview = await ingot('rollout preview -f frozen.yaml');
+    expect(preview.stdout).toContain('2 machines in 2 waves, starts at 2100-01-01T00:00:00Z');
+    const started = JSON.parse((await ingot('rollout start -f frozen.yaml --no-wait -o json')).stdout);
+    const shown = await until(
+      async () => (await ingot(`rollout show ${started.rollout_id}`)).stdout,
+      (stdout) => stdout.includes('Waits for:'),
+    );
+    expect(shown).toContain('It waits for its next window, which opens at 2100-01-01T00:00:00.000Z.');
+    expect(shown).toContain('2 machines: 2 pending');
+    expect((await ingot(`rollout abort ${started.rollout_id}`)).code).toBe(0);
+    writeFileSync(join(cwd, 'frozen.yaml'), text('from: "2020-01-01", to: "2020-12-31"'));
+    expect(await ingot('rollout start -f frozen.yaml')).toMatchObject({ code: 0 });
+  });
+
   it('is refused with the line of the field that the server does not accept', async () => {
     writeFileSync(join(cwd, 'wrong.yaml'), 'machine_ids: [m]\nsteps:\n  - reboot: {}\nsoak: soon\n');
     const { code, stderr } = await ingot('rollout preview -f wrong.yaml');

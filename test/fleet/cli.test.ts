@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { fresh, newMachine, run } from '../api/fleet.ts';
 import { launch, type Run } from '../cli/harness.ts';
 import { cloneDatabase } from '../parts/postgres.ts';
@@ -178,8 +179,17 @@ describe('overview', () => {
          ('site-b', now(), 'it does not answer', NULL), ('site-c', now(), '', now()),
          ('configured-no-more', now() - interval '1 hour', 'it does not answer', NULL)`,
     );
+    await server.client(RolloutService, server.adminToken).createRollout({
+      requestId: fresh('held'),
+      spec: {
+        machineIds: [await newMachine(server, { phase: 'READY' })],
+        steps: [{ step: { case: 'reboot', value: {} } }],
+        gate: 'approval',
+      },
+    });
     const { code, stdout } = await ingot('overview');
     expect(code).toBe(0);
+    expect(stdout).toMatch(/\nrollouts +RUNNING 1\n/);
     expect(stdout).toMatch(
       /Unreadable upstreams:\nPROVIDER .*\nsite-a +2h ago +it lists none of its machines\nsite-b +never +it does not answer\n\n/,
     );

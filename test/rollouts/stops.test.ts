@@ -7,6 +7,7 @@ import {
   RolloutMachine_State,
   RolloutService,
   type StopRulesSchema,
+  Wave_State,
 } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { fresh, newMachine } from '../api/fleet.ts';
 import { type Client, startTestServer, type TestServer } from '../parts/server.ts';
@@ -47,7 +48,7 @@ const HANGS = { 'fake/hang-step': 'reboot' };
 
 describe('failures stop it, and nothing more starts', () => {
   async function create(ids: string[], stop: MessageInitShape<typeof StopRulesSchema>): Promise<string> {
-    const spec = { machineIds: ids, steps, waves: ['5', 'rest'], maxParallel: '1', stop };
+    const spec = { machineIds: ids, steps: [...steps], waves: ['5', 'rest'], maxParallel: '1', stop };
     return (await rollouts.createRollout({ spec, requestId: fresh('stop') })).rolloutId;
   }
 
@@ -87,6 +88,21 @@ describe('failures stop it, and nothing more starts', () => {
     const code = stopped.failures.find(({ machines: count }) => count === 2)?.errorCode;
     expect(stopped.reason).toBe(`2 machines failed with ${code}, and it stops at 2 (same_error)`);
   });
+});
+
+test('a wave of a rollout that was aborted soaks no more', async () => {
+  const ids = await machines([{}, {}]);
+  const { rolloutId } = await rollouts.createRollout({
+    spec: { machineIds: ids, steps: [...steps], waves: ['1', 'rest'], soak: '10m' },
+    requestId: fresh('soak'),
+  });
+  await untilIs(rolloutId, ({ waves }) => waves[0]?.state === Wave_State.SOAKING);
+  const { waves, waitingFor } = await aborted(rolloutId);
+  expect(waves.map(({ state, soaksUntil }) => [state, soaksUntil])).toEqual([
+    [Wave_State.DONE, undefined],
+    [Wave_State.WAITING, undefined],
+  ]);
+  expect(waitingFor).toBe('');
 });
 
 describe('follow', () => {

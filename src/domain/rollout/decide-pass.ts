@@ -6,7 +6,7 @@
  */
 import { allowedOf } from './amount.ts';
 import { movesOfMachines, startsOperation } from './decide-machines.ts';
-import { decideWaves } from './decide-waves.ts';
+import { decideWaves, wavesAtEnd } from './decide-waves.ts';
 import { isOpenAt, nextOpening } from './open-window.ts';
 import type {
   MachineInView,
@@ -27,10 +27,11 @@ export function decidePass(view: PassView): PassDecision {
   const tally = moves.filter(({ to }) => to === 'failed').reduce(counted, { ...view.tally, known });
   const counts = countsAfter(view.waves, moves);
   const { state, reason } = stateAfter({ ...view, bad }, tally, counts);
-  const { waves, moves: waveMoves } = decideWaves(counts, {
+  const decided = decideWaves(counts, {
     ...view,
     mayOpen: state === 'running' && !isPast(view.spec.deadline, view.now) ? 'yes' : 'no',
   });
+  const { waves } = decided;
   const totals = totalsAfter(view.totals, moves);
   const end = endOf(view, state, waves, totals);
   const starts = end === null && state === 'running' ? startsOf(view, waves, moves) : [];
@@ -43,7 +44,7 @@ export function decidePass(view: PassView): PassDecision {
       ...moves,
       ...starts.filter((order) => !isOperation(view, order)).map((order) => runningMove(order, view)),
     ],
-    waves: waveMoves,
+    waves: end === null ? decided.moves : wavesAtEnd(counts, decided),
     starts: starts.filter((order) => isOperation(view, order)),
     cancelPending: pendingEndOf(after),
     waitingFor: waitSentence({ ...view, state: after, reason, waves, totals, starts: starts.length }),

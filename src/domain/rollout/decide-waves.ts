@@ -50,3 +50,14 @@ function afterTime(
       return wave.machines.pending + wave.machines.running > 0 ? { ...wave, state: 'running' } : wave;
   }
 }
+
+/** A rollout that has ended soaks no more. `decision` is what the waves would do if it went on. */
+export function wavesAtEnd(before: readonly WaveInView[], { waves, moves }: WaveDecision): WaveMove[] {
+  const soaking = new Set(waves.flatMap(({ state, number }) => (state === 'soaking' ? [number] : [])));
+  return [
+    ...moves.filter(({ number }) => !soaking.has(number)),
+    ...before
+      .filter(({ number }) => soaking.has(number))
+      .map(({ number, state }) => ({ number, from: state, to: 'done' as const, soaksUntil: null })),
+  ];
+}

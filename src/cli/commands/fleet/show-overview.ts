@@ -45,6 +45,7 @@ function describe(context: CommandContext, overview: Overview): void {
     ['schedulable', `${overview.machinesSchedulable} machines`],
     ['attention', attentionText(context, overview)],
     ['active', countsText(overview.operationsUnderWay)],
+    ['rollouts', countsText(overview.rollouts)],
     ['finished in 24 h', countsText(overview.operationsEnded)],
   ];
   const width = Math.max(...counts.map(([name]) => displayWidth(name)));
