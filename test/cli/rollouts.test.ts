@@ -240,7 +240,10 @@ describe('what people do to a rollout', () => {
     await until(() => running.stdout.text.includes('waits for approval'));
     const id = idOf(running.stderr.text);
     expect((await ingot(`rollout reject ${id} --reason "not today"`)).code).toBe(0);
-    expect(await running.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('not today') });
+    const rejected = await running.ended;
+    expect(rejected).toMatchObject({ code: 1, stderr: expect.stringContaining('not today') });
+    // Nothing has failed.
+    expect(rejected.stderr).not.toContain('rollout retry');
     const watching = begin(`rollout watch ${id}`);
     await watching.ended;
     expect((await ingot(`rollout abort ${id} --cancel-running`)).code).toBe(0);

@@ -10,8 +10,9 @@ export function writeHowToGoOn({ program, err }: CommandContext, rollout: Rollou
   if (rolloutState(rollout) === 'STOPPED') {
     err.line(`${id} is stopped: ${plainText(rollout.reason)}`);
     err.line(`  look: ${command('show')}`);
-    err.line(`  retry what failed: ${command('retry')}`);
-    err.line(`  go on without it: ${command('resume')}`);
+    const hasFailures = (rollout.machines?.failed ?? 0) > 0;
+    if (hasFailures) err.line(`  retry what failed: ${command('retry')}`);
+    err.line(`  go on${hasFailures ? ' without it' : ''}: ${command('resume')}`);
     err.line(`  end it: ${command('abort')}`);
     return;
   }
