@@ -105,7 +105,7 @@ export function chosenRequests(token: string): LargeRequest[] {
   ];
 }
 
-/** Machines of a rollout that are named one by one: the only call that takes so many values. */
+/** Machines of a rollout that are named one by one: the only calls that take so many values. */
 export function manyIds(token: string): LargeRequest[] {
   const own: Authorized = { authorization: `Bearer ${token}` };
   const machineIds = Array.from({ length: 100_000 }, (_, n) => `machine-of-a-large-fleet-${n}`);

@@ -1,7 +1,8 @@
 /**
  * What one request costs the event loop of a server in this process: the longest time for which nothing else had its turn. The client
- * is another thread. Other work of the host only ever adds to a measured time, so the smallest of several is the closest; and a turn
- * takes no more processor time than the thread took in all, so the smaller of both figures is used.
+ * is another thread. On Linux it is the most processor time that the server's thread took between two turns: what else the host does
+ * is no part of it. Elsewhere it is a time of the clock, to which other work of the host only ever adds, so the smallest of several is
+ * the closest.
  */
 import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -12,7 +13,7 @@ import type { LargeRequest } from './largest-requests.ts';
 export interface LoopCost {
   readonly request: LargeRequest;
   readonly status: string;
-  /** Milliseconds, without what an idle loop shows. */
+  /** Milliseconds; of the clock without what an idle loop shows. */
   readonly longest: number;
 }
 
@@ -37,7 +38,7 @@ export async function loopCosts(
   const { httpUrl, grpcAddress, limit, tries } = options;
   const sender = new Sender({ httpUrl, grpcAddress });
   try {
-    const idle = await idleFigures();
+    const idle = await idleLongest();
     const costs: LoopCost[] = [];
     for (const request of requests) {
       const send = await sender.keep(request);
@@ -47,27 +48,27 @@ export async function loopCosts(
         const figures = await measured(async () => {
           status = await send();
         });
-        const turn = Math.min(figures.longest - idle.longest, figures.processor - idle.processor);
-        longest = Math.min(longest, Math.max(0, turn));
+        longest = Math.min(longest, figures.processor ?? Math.max(0, figures.longest - idle));
       }
       costs.push({ request, status, longest });
     }
-    return { idle: idle.longest, costs };
+    return { idle, costs };
   } finally {
     await sender.stop();
   }
 }
 
 interface Figures {
+  /** Of the clock. */
   readonly longest: number;
-  readonly processor: number;
+  /** The most between two turns; null: not on Linux. */
+  readonly processor: number | null;
 }
 
-async function idleFigures(): Promise<Figures> {
+async function idleLongest(): Promise<number> {
   const all: Figures[] = [];
   for (let n = 0; n < 11; n += 1) all.push(await measured(() => sleep(15)));
-  const middle = (of: (one: Figures) => number) => all.map(of).toSorted((a, b) => a - b)[5] ?? 0;
-  return { longest: middle(({ longest }) => longest), processor: middle(({ processor }) => processor) };
+  return all.map(({ longest }) => longest).toSorted((a, b) => a - b)[5] ?? 0;
 }
 
 async function measured(work: () => Promise<void>): Promise<Figures> {
@@ -75,16 +76,35 @@ async function measured(work: () => Promise<void>): Promise<Figures> {
   delay.enable();
   // The sampler has its first turn before, and its last one after.
   await sleep(3);
-  const before = processorMs();
+  const turns = new Turns();
   await work();
   await sleep(3);
   delay.disable();
-  return { longest: delay.max / 1e6, processor: processorMs() - before };
+  return { longest: delay.max / 1e6, processor: turns.stop() };
 }
 
-/** Of this thread; elsewhere than on Linux it is not known, and the delay alone counts. */
+/** The processor time of each turn, which the scheduler counts in steps of up to 4 ms. */
+class Turns {
+  #last = processorMs();
+  #most = 0;
+  #next = setImmediate(() => this.#turn());
+
+  #turn(): void {
+    const now = processorMs();
+    this.#most = Math.max(this.#most, now - this.#last);
+    this.#last = now;
+    this.#next = setImmediate(() => this.#turn());
+  }
+
+  stop(): number | null {
+    clearImmediate(this.#next);
+    return process.platform === 'linux' ? this.#most : null;
+  }
+}
+
+/** Of this thread. */
 function processorMs(): number {
-  if (process.platform !== 'linux') return Number.POSITIVE_INFINITY;
+  if (process.platform !== 'linux') return 0;
   const [nanoseconds] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
   return Number(nanoseconds) / 1e6;
 }

@@ -142,6 +142,18 @@ describe.each([
     expect(await ended).toBe(outcome);
   });
 
+  test('ends within a second where its address has sent too many wrong credentials', async () => {
+    const { name, secret } = await newToken();
+    const { ended } = await open(server, secret);
+    const guess = (n: number) =>
+      fetch(`${server.httpUrl}/api/v1/nodes`, { headers: { authorization: `Bearer ${fresh('wrong')}${n}` } });
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => guess(n)));
+    expect(answers.at(-1)?.status).toBe(429);
+    await server.admin.revokeToken({ name });
+    expect(await ownMs(ended)).toBeLessThan(1_000);
+    expect(await ended).toBe(outcome);
+  });
+
   test('ends when the overlap of its former secret is over', async () => {
     const { name, secret } = await newToken();
     await server.admin.rotateToken({ name, overlapSeconds: 1n });

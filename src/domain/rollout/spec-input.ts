@@ -43,7 +43,10 @@ const NO_STOP: StopRules = {
   cancelRunning: false,
 };
 
-/** Throws one Fault with every field that is wrong. Whether the deadline has passed is checkDeadline's to say. */
+/**
+ * Throws one Fault with every field that is wrong. Whether the deadline has passed is checkDeadline's to say. A machine that was
+ * written twice is there twice: of a hundred thousand ids, distinctInTurns makes them distinct.
+ */
 export function checkRolloutSpec(written: WrittenSpec | undefined): RolloutSpec {
   if (!written) throw missingField('spec');
   const problems = new Problems();
@@ -124,14 +127,13 @@ function checkMachines({ filter, machineIds, follow }: WrittenSpec): void {
   if (follow && machineIds.length > 0) throw invalidField('spec.follow', 'needs a filter');
 }
 
-/** Each once, in the order in which they were first named. */
-export function checkMachineIds(ids: readonly string[], field: string): string[] {
+export function checkMachineIds(ids: readonly string[], field: string): readonly string[] {
   if (ids.length > MAX_MACHINES)
     throw invalidField(field, `must be at most ${MAX_MACHINES}; there are ${ids.length}`);
   // The name of a place is made for the one that is wrong: 100,000 of them would keep other calls waiting.
   const wrong = ids.findIndex((id) => !isMachineId(id));
   if (wrong >= 0) checkMachineId(ids[wrong] ?? '', `${field}[${wrong}]`);
-  return [...new Set(ids)];
+  return ids;
 }
 
 function checkWaves({ waves, by, order }: WrittenSpec): WavePlan {

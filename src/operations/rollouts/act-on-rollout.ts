@@ -186,13 +186,13 @@ async function skip(
   machineIds: readonly string[],
   { caller, reason }: Actor,
 ): Promise<ActResult> {
-  const states = await statesOfMachines(session, rolloutId, machineIds);
-  for (const id of machineIds) {
-    const state = states.get(id);
-    if (state === undefined) throw invalidField('machine_ids', `${id} is not in ${rolloutId}`);
-    if (state !== 'pending' && state !== 'failed' && state !== 'skipped')
-      throw notSkippable(rolloutId, id, state);
-  }
+  for await (const piece of statesOfMachines(session, rolloutId, machineIds))
+    for (const id of piece.machineIds) {
+      const state = piece.states.get(id);
+      if (state === undefined) throw invalidField('machine_ids', `${id} is not in ${rolloutId}`);
+      if (state !== 'pending' && state !== 'failed' && state !== 'skipped')
+        throw notSkippable(rolloutId, id, state);
+    }
   const message = `skipped by ${actorLabel(caller.actor)}${reason === '' ? '' : `: ${reason}`}`;
   await skipMachines(session, { rolloutId, revision, machineIds, message });
   const detail = machineIds.length === 1 ? (machineIds[0] ?? '') : `${machineIds.length} machines`;

@@ -61,7 +61,8 @@ export async function createRollout(
     fingerprint,
     rollsBack: parts.rollsBack,
     waves,
-    machines: machines.map((machine) => ({ ...machine, params: parts.paramsOf(machine.machineId) })),
+    machines,
+    paramsOf: parts.paramsOf,
   });
   return storedRollout(dependencies, stored);
 }

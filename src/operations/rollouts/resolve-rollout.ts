@@ -1,4 +1,5 @@
 /** Which machines a rollout has, which of them can take its first step now, and in which wave each is. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Caller, mayCall } from '../../domain/access/caller.ts';
 import { type Role, roleCovers } from '../../domain/actor.ts';
 import { groupField, groupOf } from '../../domain/budget/limit.ts';
@@ -15,6 +16,7 @@ import { STEP_METHODS, type StepMethod } from '../../domain/rollout/step-method.
 import { listMachines } from '../../store/machines/list.ts';
 import { findMachines } from '../../store/machines/machines.ts';
 import { type DecidedStep, eligibilityOf } from './eligibility.ts';
+import { inTurns } from './in-turns.ts';
 import type { RolloutDependencies } from './rollout-dependencies.ts';
 
 export interface ResolvedMachine {
@@ -86,13 +88,14 @@ export async function resolveRollout(
       else eligible.push(candidateOf(spec, machine, ruleOf(dependencies, machine, decided)));
     }
   }
+  await nextTurn();
   const waves = planWaves(spec.waves, eligible);
+  const resolved: ResolvedMachine[] = [];
+  for (const [index, { machines }] of waves.entries())
+    for await (const piece of inTurns(machines))
+      for (const machine of piece) resolved.push(inWave(machine, index + 1));
   return {
-    machines: [
-      ...waves.flatMap(({ machines }, index) => machines.map((machine) => inWave(machine, index + 1))),
-      ...refused,
-      ...missing,
-    ],
+    machines: resolved.concat(refused, missing),
     waves: waves.map((wave, index) => resolvedWave(spec, wave, index)),
   };
 }
@@ -102,7 +105,7 @@ interface Candidate extends PlannedMachine {
   readonly rule: ApprovalRule | null;
 }
 
-const PAGE = 1_000;
+const PAGE = 250;
 
 interface Piece {
   readonly machines: readonly Machine[];

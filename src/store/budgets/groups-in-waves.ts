@@ -9,8 +9,25 @@ export interface GroupOfWave {
   readonly machines: number;
 }
 
+/** A list of ids is a text in the statement, and a hundred thousand would keep other calls waiting. */
+const PIECE = 5_000;
+
 /** Machines that the limit does not count are left out. */
 export async function groupsInWaves(
+  session: Session,
+  limit: Limit,
+  machines: readonly { readonly machineId: string; readonly wave: number }[],
+): Promise<GroupOfWave[]> {
+  const found = new Map<string, GroupOfWave>();
+  for (let start = 0; start < machines.length; start += PIECE)
+    for (const one of await groupsInPiece(session, limit, machines.slice(start, start + PIECE))) {
+      const key = `${one.wave} ${one.group}`;
+      found.set(key, { ...one, machines: one.machines + (found.get(key)?.machines ?? 0) });
+    }
+  return [...found.values()];
+}
+
+async function groupsInPiece(
   session: Session,
   limit: Limit,
   machines: readonly { readonly machineId: string; readonly wave: number }[],

@@ -19,13 +19,34 @@ export interface RetryCall extends OfRollout {
 
 /** From the step that failed, with a new operation. Their waves are open again. Returns how many there are. */
 export async function retryMachines(session: Session, call: RetryCall): Promise<number> {
+  let machines = 0;
+  for (const machineIds of piecesOf(call.machineIds))
+    machines += await retryPiece(session, { ...call, machineIds });
+  return machines;
+}
+
+/**
+ * A list of ids is a text in the statement, and a hundred thousand would keep other calls waiting. It is joined and not compared: from
+ * the sixth piece on PostgreSQL plans without the values, and then ANY compares each row with each id.
+ */
+const PIECE = 5_000;
+
+/** An empty list is one piece. */
+function piecesOf(machineIds: readonly string[]): (readonly string[])[] {
+  const pieces = [machineIds.slice(0, PIECE)];
+  for (let start = PIECE; start < machineIds.length; start += PIECE)
+    pieces.push(machineIds.slice(start, start + PIECE));
+  return pieces;
+}
+
+async function retryPiece(session: Session, call: RetryCall): Promise<number> {
   const [row] = await session.run<{ machines: number }>(
     'retry-rollout-machines',
     `WITH retried AS (
        UPDATE rollout_machines SET state = 'pending', attempt = attempt + 1, operation_id = NULL, error_code = '', message = '',
          not_before = NULL, matches_since = NULL, finished_at = NULL, revision = $2
        WHERE rollout_id = $1 AND state = 'failed' AND ($3 = '' OR error_code = $3)
-         AND (cardinality($4::text[]) = 0 OR machine_id = ANY($4)) RETURNING wave),
+         AND (cardinality($4::text[]) = 0 OR machine_id IN (SELECT unnest($4::text[]))) RETURNING wave),
      counted AS (
        UPDATE rollout_waves w SET failed = w.failed - r.machines, pending = w.pending + r.machines,
          state = CASE WHEN w.state IN ('done', 'soaking') THEN 'running' ELSE w.state END, finished_at = NULL
@@ -42,15 +63,27 @@ export interface SkipCall extends OfRollout {
   readonly message: string;
 }
 
-/** The states that the machines have now; those that are not in the rollout are left out. */
-export async function statesOfMachines(
+/** The states that the machines have now, in pieces; those that are not in the rollout are left out. */
+export async function* statesOfMachines(
+  session: Session,
+  rolloutId: string,
+  machineIds: readonly string[],
+): AsyncGenerator<{
+  readonly machineIds: readonly string[];
+  readonly states: ReadonlyMap<string, RolloutMachineState>;
+}> {
+  for (const piece of piecesOf(machineIds))
+    yield { machineIds: piece, states: await statesOfPiece(session, rolloutId, piece) };
+}
+
+async function statesOfPiece(
   session: Session,
   rolloutId: string,
   machineIds: readonly string[],
 ): Promise<ReadonlyMap<string, RolloutMachineState>> {
   const rows = await session.run<{ machine_id: string; state: RolloutMachineState }>(
     'states-of-rollout-machines',
-    'SELECT machine_id, state FROM rollout_machines WHERE rollout_id = $1 AND machine_id = ANY($2)',
+    'SELECT machine_id, state FROM rollout_machines WHERE rollout_id = $1 AND machine_id IN (SELECT unnest($2::text[]))',
     [rolloutId, machineIds],
   );
   return new Map(rows.map(({ machine_id, state }) => [machine_id, state]));
@@ -58,6 +91,10 @@ export async function statesOfMachines(
 
 /** Only of machines that are pending or failed. */
 export async function skipMachines(session: Session, call: SkipCall): Promise<void> {
+  for (const machineIds of piecesOf(call.machineIds)) await skipPiece(session, { ...call, machineIds });
+}
+
+async function skipPiece(session: Session, call: SkipCall): Promise<void> {
   const rows = await session.run<{
     machine_id: string;
     wave: number;
@@ -66,7 +103,7 @@ export async function skipMachines(session: Session, call: SkipCall): Promise<vo
   }>(
     'machines-to-skip',
     `SELECT machine_id, wave, state, step FROM rollout_machines
-     WHERE rollout_id = $1 AND machine_id = ANY($2) AND state IN ('pending', 'failed')`,
+     WHERE rollout_id = $1 AND machine_id IN (SELECT unnest($2::text[])) AND state IN ('pending', 'failed')`,
     [call.rolloutId, call.machineIds],
   );
   const moves = rows.map(({ machine_id, wave, state, step }) => ({

@@ -21,7 +21,8 @@ export interface NewRollout {
   readonly rollsBack: string;
   readonly waves: readonly NewWave[];
   /** In the order of their turn. */
-  readonly machines: readonly NewRolloutMachine[];
+  readonly machines: readonly Omit<NewRolloutMachine, 'params'>[];
+  readonly paramsOf: (machineId: string) => NewRolloutMachine['params'];
 }
 
 export interface NewWave {
@@ -70,7 +71,7 @@ export async function insertRollout(database: Database, rollout: NewRollout): Pr
       const before = await findByRequest(session, rollout);
       if (before !== null) return before;
     }
-    await insertMachines(session, rolloutId, rollout.machines, 0);
+    await insertInPieces(session, rollout);
     await insertWaves(session, rollout);
     await insertCreation(session, rollout);
     return rolloutId;
@@ -158,7 +159,19 @@ const NOT_ELIGIBLE: NewWave = {
   approverRole: 'operator',
 };
 
-const PIECE = 5_000;
+const PIECE = 2_500;
+
+/** With the parameters of a piece at a time: a copy of a hundred thousand machines keeps other calls waiting. */
+async function insertInPieces(
+  session: Session,
+  { rolloutId, machines, paramsOf }: NewRollout,
+): Promise<void> {
+  for (let start = 0; start < machines.length; start += PIECE) {
+    const piece = machines.slice(start, start + PIECE);
+    const withParams = piece.map((machine) => ({ ...machine, params: paramsOf(machine.machineId) }));
+    await insertMachines(session, rolloutId, withParams, start);
+  }
+}
 
 /** After the machines that are there, in their order. The spec that each has now is kept. */
 export async function insertMachines(

@@ -8,15 +8,27 @@ export interface MachinesAtWork {
   readonly unavailable: number;
 }
 
+/** A list of ids is a text in the statement, and a hundred thousand would keep other calls waiting. */
+const PIECE = 5_000;
+
 export async function machinesAtWork(
   session: Session,
   machineIds: readonly string[],
 ): Promise<MachinesAtWork> {
-  if (machineIds.length === 0) return { busy: 0, unavailable: 0 };
+  let [busy, unavailable] = [0, 0];
+  for (let start = 0; start < machineIds.length; start += PIECE) {
+    const found = await countOf(session, machineIds.slice(start, start + PIECE));
+    busy += found.busy;
+    unavailable += found.unavailable;
+  }
+  return { busy, unavailable };
+}
+
+async function countOf(session: Session, machineIds: readonly string[]): Promise<MachinesAtWork> {
   const [row] = await session.run<{ busy: number; unavailable: number }>(
     'machines-at-work',
     `SELECT count(active_operation_id)::integer AS busy, count(${UNAVAILABLE_COLUMN})::integer AS unavailable
-     FROM machines WHERE machine_id = ANY($1)`,
+     FROM machines WHERE machine_id IN (SELECT unnest($1::text[]))`,
     [machineIds],
   );
   return row ?? { busy: 0, unavailable: 0 };

@@ -32,11 +32,25 @@ export class Authenticator {
     this.#onUse = onUse;
   }
 
-  async caller(credentials: Credentials): Promise<Caller> {
+  caller(credentials: Credentials): Promise<Caller> {
+    return this.#identify(credentials, (error) => this.#refused(credentials, error));
+  }
+
+  /**
+   * Of a caller that was let in before, whose stream or call is still open. It is no guess: wrong credentials of its address neither
+   * count nor hide the refusal, or a flood of them would keep the stream of a revoked token open.
+   */
+  callerAgain(credentials: Credentials): Promise<Caller> {
+    return this.#identify(credentials, (error) => {
+      throw error;
+    });
+  }
+
+  async #identify(credentials: Credentials, refuse: (error: unknown) => never): Promise<Caller> {
     for (const wayIn of this.#waysIn) {
       const identifying = wayIn.identify(credentials);
       if (!identifying) continue;
-      const identity = await identifying.catch((error) => this.#refused(credentials, error));
+      const identity = await identifying.catch(refuse);
       const caller = { ...identity, address: credentials.address };
       this.#onUse(caller);
       return caller;

@@ -20,7 +20,7 @@ export async function endWithCaller(
   caller: Caller,
 ): Promise<void> {
   const credentials = credentialsOfRequest(request);
-  const check = () => authenticator.caller(credentials);
+  const check = () => authenticator.callerAgain(credentials);
   const stream = streams.open(caller, check);
   stream.signal.addEventListener('abort', () => reply.raw.destroy(), { once: true });
   reply.raw.once('close', () => stream.close());

@@ -36,6 +36,8 @@ export async function binaryInSlices(method: DescMethod, bytes: Uint8Array): Pro
 
 /** Of a text whose size was checked. */
 export async function jsonMessageInSlices(method: DescMethod, text: Uint8Array): Promise<Message> {
+  // The check of its values was the turn before.
+  await nextTurn();
   let written: JsonValue;
   try {
     written = JSON.parse(Buffer.from(text).toString('utf8'));

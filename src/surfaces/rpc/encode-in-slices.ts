@@ -4,11 +4,18 @@
  * joined: one that repeats a list field is the same as one with the whole list.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DescField, DescMessage, JsonValue, MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type DescField,
+  type DescMessage,
+  type JsonValue,
+  type MessageInitShape,
+  ScalarType,
+} from '@bufbuild/protobuf';
 import { encodeBinary } from './codec/binary-encoder.ts';
 import { encodeJson } from './codec/json-encoder.ts';
 
 const SLICE = 100;
+const TEXTS_IN_SLICE = 5_000;
 
 /** After so many bytes that the caller fills. */
 export async function encodeInSlices(
@@ -16,6 +23,8 @@ export async function encodeInSlices(
   answer: MessageInitShape<DescMessage>,
   headBytes = 0,
 ): Promise<Buffer> {
+  const texts = longTextsOf(desc, answer);
+  if (texts !== null) return encodeTexts(desc, answer, { ...texts, headBytes });
   const list = longListOf(desc, answer);
   if (list === null) return encodeBinary(desc, answer, headBytes);
   const { name, entries } = list;
@@ -33,9 +42,9 @@ export async function jsonInSlices(
   answer: MessageInitShape<DescMessage>,
 ): Promise<Buffer> {
   const list = longListOf(desc, answer);
-  if (list === null) return Buffer.from(encodeJson(desc, answer));
+  if (list === null) return Buffer.from(jsonWithTexts(desc, answer));
   const { name, jsonName, entries, entry } = list;
-  const short = JSON.parse(encodeJson(desc, { ...answer, [name]: [] })) as Record<string, JsonValue>;
+  const short = JSON.parse(jsonWithTexts(desc, { ...answer, [name]: [] })) as Record<string, JsonValue>;
   const { [jsonName]: _none, ...others } = short;
   const parts: string[] = [];
   for (let at = 0; at < entries.length; at += SLICE) {
@@ -45,6 +54,72 @@ export async function jsonInSlices(
   const rest = JSON.stringify(others).slice(1);
   return Buffer.from(`{"${jsonName}":[${parts.join(',')}]${rest === '}' ? '' : ','}${rest}`);
 }
+
+async function encodeTexts(
+  desc: DescMessage,
+  answer: MessageInitShape<DescMessage>,
+  { outer, inner, message, texts, headBytes }: LongTexts & { readonly headBytes: number },
+): Promise<Buffer> {
+  const rest = { ...answer, [outer.localName]: { ...message, [inner.localName]: [] } };
+  const parts = [await encodeInSlices(desc, rest, headBytes)];
+  for (let at = 0; at < texts.length; at += TEXTS_IN_SLICE) {
+    await nextTurn();
+    const slice = { [inner.localName]: texts.slice(at, at + TEXTS_IN_SLICE) };
+    parts.push(encodeBinary(desc, { [outer.localName]: slice }));
+  }
+  return Buffer.concat(parts);
+}
+
+/** Texts are the same in JSON as they are: they need not go through the encoder. */
+function jsonWithTexts(desc: DescMessage, answer: MessageInitShape<DescMessage>): string {
+  const long = longTextsOf(desc, answer);
+  if (long === null) return encodeJson(desc, answer);
+  const { outer, inner, message, texts } = long;
+  const rest = { ...answer, [outer.localName]: { ...message, [inner.localName]: [] } };
+  const value = JSON.parse(encodeJson(desc, rest)) as Record<string, JsonValue>;
+  return JSON.stringify({
+    ...value,
+    [outer.jsonName]: { ...(value[outer.jsonName] as object), [inner.jsonName]: texts },
+  });
+}
+
+interface LongTexts extends TextsField {
+  readonly message: object;
+  readonly texts: readonly string[];
+}
+
+interface TextsField {
+  readonly outer: DescField;
+  readonly inner: DescField;
+}
+
+/** A long list of texts in a message of the answer, such as the ids in the spec of a rollout; null: it has none. */
+function longTextsOf(desc: DescMessage, answer: MessageInitShape<DescMessage>): LongTexts | null {
+  for (const { outer, inner } of textsOf(desc)) {
+    const message: unknown = Reflect.get(answer, outer.localName);
+    if (typeof message !== 'object' || message === null) continue;
+    const texts: unknown = Reflect.get(message, inner.localName);
+    if (Array.isArray(texts) && texts.length > TEXTS_IN_SLICE) return { outer, inner, message, texts };
+  }
+  return null;
+}
+
+const textsFields = new WeakMap<DescMessage, readonly TextsField[]>();
+
+function textsOf(desc: DescMessage): readonly TextsField[] {
+  const known = textsFields.get(desc);
+  if (known) return known;
+  const found = desc.fields.flatMap((outer) =>
+    outer.fieldKind !== 'message' || outer.oneof
+      ? []
+      : outer.message.fields.filter(isTexts).map((inner) => ({ outer, inner })),
+  );
+  textsFields.set(desc, found);
+  return found;
+}
+
+const isTexts = (field: DescField) =>
+  field.fieldKind === 'list' && field.listKind === 'scalar' && field.scalar === ScalarType.STRING;
 
 /** Whether answers of this kind have a list that may be long. */
 export function hasList(desc: DescMessage): boolean {

@@ -97,7 +97,7 @@ export class GrpcAdmission {
   #openStream(call: Call, caller: Caller, credentials: Credentials): () => void {
     const { authenticator, limits, streams } = this.#dependencies;
     const close = limits.openStream(caller);
-    const stream = streams.open(caller, () => authenticator.caller(credentials));
+    const stream = streams.open(caller, () => authenticator.callerAgain(credentials));
     stream.signal.addEventListener('abort', () =>
       call.sendStatus(refusal(stream.signal.reason, this.#dependencies)),
     );

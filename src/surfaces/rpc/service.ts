@@ -152,7 +152,7 @@ export async function callStream(
     const { caller } = context;
     const close = dependencies.limits.openStream(call.caller);
     const stream = dependencies.streams.open(call.caller, async () =>
-      checkRole(await dependencies.authenticator.caller(call.credentials), call),
+      checkRole(await dependencies.authenticator.callerAgain(call.credentials), call),
     );
     const signal = AbortSignal.any([context.signal, stream.signal]);
     try {
@@ -235,7 +235,7 @@ async function handleCall<T>(
 
 /** A client may take its time between the headers of a call and its message: who was revoked meanwhile is refused. */
 async function checkAgain(call: IncomingCall, { authenticator }: CallDependencies): Promise<void> {
-  checkRole(await authenticator.caller(call.credentials), call);
+  checkRole(await authenticator.callerAgain(call.credentials), call);
 }
 
 interface LoggedCall extends ArrivingCall {

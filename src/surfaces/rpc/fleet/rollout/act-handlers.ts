@@ -18,6 +18,7 @@ import type {
   UpdateLimitsRequest,
 } from '../../../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { actOnRollout } from '../../../../operations/rollouts/act-on-rollout.ts';
+import { distinctInTurns } from '../../../../operations/rollouts/in-turns.ts';
 import { rollBack } from '../../../../operations/rollouts/roll-back.ts';
 import { optionalReason } from '../../admin/required-reason.ts';
 import type { ServerDependencies } from '../../server-dependencies.ts';
@@ -67,11 +68,11 @@ export function actHandlers(dependencies: ServerDependencies): Pick<Handlers<typ
       act(request, context, {
         act: 'retry',
         errorCode: checkErrorCode(request.errorCode),
-        machineIds: checkMachineIds(request.machineIds, 'machine_ids'),
+        machineIds: await distinctInTurns(checkMachineIds(request.machineIds, 'machine_ids')),
       }),
     async skipMachines(request, context) {
       if (request.machineIds.length === 0) throw missingField('machine_ids');
-      const machineIds = checkMachineIds(request.machineIds, 'machine_ids');
+      const machineIds = await distinctInTurns(checkMachineIds(request.machineIds, 'machine_ids'));
       return act(request, context, { act: 'skip', machineIds });
     },
     updateLimits: async (request, context) =>

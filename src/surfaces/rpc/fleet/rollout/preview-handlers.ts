@@ -12,7 +12,7 @@ export function previewHandlers(
 ): Pick<Handlers<typeof RolloutService>, 'previewRollout'> {
   return {
     async previewRollout(request, { caller }) {
-      const spec = readSpec(request.spec);
+      const spec = await readSpec(request.spec);
       checkDeadline(spec.deadline, 'spec.deadline', dependencies.now());
       const preview = await previewRollout(dependencies, spec, caller);
       const { estimate, startsAt } = preview;

@@ -23,7 +23,7 @@ export function readHandlers(dependencies: ServerDependencies): Pick<Handlers<ty
   return {
     async createRollout(request, { caller }) {
       const requestId = checkRequestId(request.requestId);
-      const spec = readSpec(request.spec);
+      const spec = await readSpec(request.spec);
       return answer(dependencies, await createRollout(dependencies, { spec, requestId, caller }), caller);
     },
 

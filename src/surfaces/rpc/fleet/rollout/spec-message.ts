@@ -14,14 +14,16 @@ import type {
   StopRulesSchema,
   WindowSchema,
 } from '../../../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
+import { distinctInTurns } from '../../../../operations/rollouts/in-turns.ts';
 
-export function readSpec(message: RolloutSpecMessage | undefined): RolloutSpec {
+export async function readSpec(message: RolloutSpecMessage | undefined): Promise<RolloutSpec> {
   const written = message && {
     ...message,
     startAt: readTime(message.startAt),
     deadline: readTime(message.deadline),
   };
-  return checkRolloutSpec(written);
+  const spec = checkRolloutSpec(written);
+  return { ...spec, machineIds: await distinctInTurns(spec.machineIds) };
 }
 
 export function readTime(at: Timestamp | undefined): Date | null {
