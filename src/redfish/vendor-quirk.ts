@@ -33,7 +33,7 @@ const STANDARD = {
 } as const;
 
 /** The first row that matches counts. */
-export const VENDOR_QUIRKS: readonly VendorQuirk[] = [
+const VENDOR_QUIRKS: readonly VendorQuirk[] = [
   {
     ...STANDARD,
     vendor: 'HPE iLO',
