@@ -51,8 +51,8 @@ test.each(['ENTER_MAINTENANCE', 'REBOOT'] as const)(
   '%s has the same events and the same row',
   async (type) => {
     const [atStart, later] = [await story(type, 'where there is room'), await story(type, 'never')];
-    const told = ({ events }: typeof atStart) => events.map(({ what, shown }) => [what, shown]);
-    expect(told(atStart)).toEqual(told(later));
+    const historyOf = ({ events }: typeof atStart) => events.map(({ what, shown }) => [what, shown]);
+    expect(historyOf(atStart)).toEqual(historyOf(later));
     expect(atStart.row).toEqual(later.row);
     expect(atStart.row).toMatchObject({ status: 'completed', owner: null, epoch: 1, active: null });
   },

@@ -26,7 +26,7 @@ export function sshMachine(context: CommandContext): Command {
 }
 
 /** "host", "host:port" or "[v6]:port". An endpoint that begins with "-" would be an option of ssh. */
-export function sshArguments(endpoint: string, user: string | undefined): string[] {
+function sshArguments(endpoint: string, user: string | undefined): string[] {
   const [, v6, host, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(endpoint) ?? [];
   const name = v6 ?? host ?? endpoint;
   return [
