@@ -34,14 +34,14 @@ export async function* watchEvents(
   { caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal },
 ): AsyncGenerator<Message | SharedBatch> {
   const { watching, feed } = dependencies;
-  const isTold = toldTo(caller, request.filter);
+  const isWanted = toldTo(caller, request.filter);
   let position = readCursor('events', request.cursor)?.[0] ?? (await lastEventId(watching));
   yield alive(dependencies, position);
   let toldAt = performance.now();
   for await (const events of feed.follow(position, signal, LOOK_MS)) {
-    const told = await eventsInScope(watching, events.filter(isTold), caller.scope);
+    const changes = await eventsInScope(watching, events.filter(isWanted), caller.scope);
     position = events.at(-1)?.eventId ?? position;
-    if (told.length > 0) yield new SharedBatch(told.map(sharedEvent));
+    if (changes.length > 0) yield new SharedBatch(changes.map(sharedEvent));
     else if (performance.now() - toldAt >= ALIVE_MS) yield alive(dependencies, position);
     else continue;
     toldAt = performance.now();
