@@ -1,5 +1,5 @@
 /** Writes a view again and again over itself, until Ctrl-C. Without a terminal the views follow each other. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../time/sleep.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { Exit } from '../errors/exit-code.ts';
 
@@ -14,7 +14,7 @@ export function repeat(context: CommandContext, write: () => Promise<void>): Pro
       else if (!isFirst) context.out.line('');
       await write();
       isFirst = false;
-      await sleep(EVERY_MS, undefined, { signal: interrupted }).catch(() => undefined);
+      await sleep(EVERY_MS, interrupted);
     }
     return 'ok';
   });
