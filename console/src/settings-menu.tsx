@@ -29,7 +29,9 @@ export function SettingsMenu() {
       button={
         <>
           <Icon name="user" />
-          <span className="account-name">{name}</span>
+          <span className="account-name">
+            {name} ({role})
+          </span>
         </>
       }
     >

@@ -49,5 +49,5 @@ it('a shared view is for all who may read its scope, and only operators share', 
 it('a page that has no views and a name without letters are refused', async () => {
   const anna = await viewsOf('viewer');
   expect((await refusal(anna.saveView({ ...view('x'), page: 'audit' }))).reason).toBe('INVALID_FIELD');
-  expect((await refusal(anna.saveView(view('  ')))).reason).toBe('INVALID_FIELD');
+  expect((await refusal(anna.saveView(view('  ')))).reason).toBe('MISSING_FIELD');
 });

@@ -178,6 +178,7 @@ Serial number:      SN-1
 SSH endpoint:       10.20.30.40:22
 SSH credentials:    -
 BMC endpoint:       -
+BMC certificate:    -
 BMC credentials:    -
 Target cluster:     -
 MAC addresses:      aa:bb:cc:dd:ee:ff

@@ -80,6 +80,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the console and an issuer'),
       `SELECT actor_id, via, metadata ->> 'issuer' AS issuer FROM events WHERE kind = 'session'`,
     );
     expect(event).toEqual({ actor_id: 'corp:alice', via: 'oidc', issuer: 'corp' });
+    await page.getByRole('button', { name: /^Account and settings/ }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('link', { name: 'Sign in with Corp SSO' }).waitFor();
   });

@@ -3,6 +3,7 @@ import type { Role } from '../../src/domain/actor.ts';
 import { adminService } from '../../src/surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from '../../src/surfaces/rpc/fleet/fleet-service.ts';
 import { rolloutService } from '../../src/surfaces/rpc/fleet/rollout-service.ts';
+import { viewService } from '../../src/surfaces/rpc/fleet/view-service.ts';
 import type { ServerDependencies } from '../../src/surfaces/rpc/server-dependencies.ts';
 import { machineServiceV1 } from '../../src/surfaces/rpc/v1/machine-service.ts';
 import { planService } from '../../src/surfaces/rpc/v1/plan-service.ts';
@@ -34,6 +35,7 @@ beforeAll(async () => {
     adminService(parts),
     fleetService(parts, () => []),
     rolloutService(parts),
+    viewService(parts),
   ];
   methods = matrixMethods(
     new Map(services.map(({ desc, roles }) => [desc.typeName, roles as Record<string, Role>])),

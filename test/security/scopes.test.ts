@@ -223,9 +223,12 @@ describe('a watch with a scope', () => {
         for await (const { event } of events) if (event) seen.push(event.machineId);
       })().catch(() => {}),
     ]);
-    await run(server, 'EXIT_MAINTENANCE', globex.machineId);
-    await run(server, 'EXIT_MAINTENANCE', acme.machineId);
-    await until(async () => seen.filter((id) => id === acme.machineId).length > 5);
+    // Until both streams are open: what ended before is no change to them.
+    await until(async () => {
+      for (const type of ['EXIT_MAINTENANCE', 'ENTER_MAINTENANCE'] as const)
+        for (const { machineId } of [globex, acme]) await run(server, type, machineId);
+      return seen.filter((id) => id === acme.machineId).length > 5;
+    });
     expect(new Set(seen)).toEqual(new Set([acme.machineId]));
     operations.cancel?.();
     events.cancel?.();

@@ -4,6 +4,8 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Stall } from "./operation_pb.ts";
+import { file_baremetal_v2_operation } from "./operation_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -12,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v2/machine.proto.
  */
 export const file_baremetal_v2_machine: GenFile = /*@__PURE__*/
-  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIvYCCgtNYWNoaW5lU3BlYxIUCgxzc2hfZW5kcG9pbnQYASABKAkSFAoMYm1jX2VuZHBvaW50GAIgASgJEhoKEnRhcmdldF9jbHVzdGVyX3JlZhgDIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAQgAygJEhAKCHByb3ZpZGVyGBQgASgJEhMKC2N1c3RvbWVyX2lkGBUgASgJEg4KBnNlcmlhbBgWIAEoCRI0Cghsb2NhdGlvbhgXIAEoCzIiLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYy5Mb2NhdGlvbhIbChNzc2hfY3JlZGVudGlhbHNfcmVmGBggASgJEhsKE2JtY19jcmVkZW50aWFsc19yZWYYGSABKAkSHgoWYm1jX2NlcnRpZmljYXRlX3NoYTI1NhgaIAEoCRpBCghMb2NhdGlvbhIMCgRzaXRlGAEgASgJEgsKA3JvdxgCIAEoCRIMCgRyYWNrGAMgASgJEgwKBHVuaXQYBCABKAkipQcKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudBItCghvYnNlcnZlZBgZIAEoCzIbLmJhcmVtZXRhbC52Mi5PYnNlcnZlZFN0YXRlEjMKD2VmZmVjdGl2ZV9zaW5jZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNc2VydmljZV9zaW5jZRgbIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaW5zdGFsbF9zaW5jZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2NoZWR1bGFibGUYKCABKAgSHAoUdW5zY2hlZHVsYWJsZV9yZWFzb24YKSABKAkSHQoVdW5zY2hlZHVsYWJsZV9tZXNzYWdlGCogASgJEhYKCWF2YWlsYWJsZRgrIAEoCEgAiAEBEhoKEnVuYXZhaWxhYmxlX3JlYXNvbhgsIAEoCRIbChN1bmF2YWlsYWJsZV9tZXNzYWdlGC0gASgJEjYKEmVudGVyZWRfc2VydmljZV9hdBguIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHQoVYWN0aXZlX29wZXJhdGlvbl90eXBlGC8gASgJEi4KC21haW50ZW5hbmNlGDAgASgLMhkuYmFyZW1ldGFsLnYyLk1haW50ZW5hbmNlEiQKB3N0YWxsZWQYMSABKAsyEy5iYXJlbWV0YWwudjIuU3RhbGwiTQoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABIRCg1GQUNUT1JZX1JFQURZEAESCQoFUkVBRFkQAhIPCgtNQUlOVEVOQU5DRRADQgwKCl9hdmFpbGFibGUijgEKBVN0YWxsEgwKBHN0ZXAYASABKAkSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDXVzdWFsX3NlY29uZHMYAyABKAMSEwoLcDk5X3NlY29uZHMYBCABKAMSDwoHc2FtcGxlcxgFIAEoBRIPCgdtZXNzYWdlGAYgASgJIqkBCgtNYWludGVuYW5jZRIpCgVzaW5jZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRIKCgJieRgEIAEoCRIXCg9leGl0c19ieV9pdHNlbGYYBSABKAgSDwoHb3ZlcmR1ZRgGIAEoCCJ6Cg5FZmZlY3RpdmVTdGF0ZSJoCgVWYWx1ZRIVChFWQUxVRV9VTlNQRUNJRklFRBAAEgcKA05FVxABEggKBElETEUQAhIICgRCVVNZEAMSDwoLTUFJTlRFTkFOQ0UQBBINCglBVFRFTlRJT04QBRILCgdCTE9DS0VEEAYiuAEKDU9ic2VydmVkU3RhdGUSDgoGc291cmNlGAEgASgJEg0KBXN0YXRlGAIgASgJEg0KBXBvd2VyGAMgASgJEhMKC3Vwc3RyZWFtX2lkGAQgASgJEiYKAmF0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzZWVuX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdkaWZmZXJzGBUgASgIIqUDCgVBZ2VudBIQCghob3N0bmFtZRgBIAEoCRIWCg5jcHVfbWlsbGljb3JlcxgCIAEoAxIUCgxtZW1vcnlfYnl0ZXMYAyABKAMSEQoJZ3B1X2NvdW50GAQgASgFEhIKCnByaXZhdGVfaXAYBSABKAkSMQoNcmVnaXN0ZXJlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIyCg5sYXN0X2tlZXBhbGl2ZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoHbWV0cmljcxgKIAMoCzIgLmJhcmVtZXRhbC52Mi5BZ2VudC5NZXRyaWNzRW50cnkSJAoEZ3B1cxgUIAMoCzIWLmJhcmVtZXRhbC52Mi5HcHVNb2RlbBouCgxNZXRyaWNzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASIoCghHcHVNb2RlbBINCgVtb2RlbBgBIAEoCRINCgVjb3VudBgCIAEoBSJ/CglDb25kaXRpb24SDAoEdHlwZRgBIAEoCRIOCgZzdGF0dXMYAiABKAgSDgoGcmVhc29uGAMgASgJEjMKD2xhc3RfdHJhbnNpdGlvbhgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHbWVzc2FnZRgUIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIvYCCgtNYWNoaW5lU3BlYxIUCgxzc2hfZW5kcG9pbnQYASABKAkSFAoMYm1jX2VuZHBvaW50GAIgASgJEhoKEnRhcmdldF9jbHVzdGVyX3JlZhgDIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAQgAygJEhAKCHByb3ZpZGVyGBQgASgJEhMKC2N1c3RvbWVyX2lkGBUgASgJEg4KBnNlcmlhbBgWIAEoCRI0Cghsb2NhdGlvbhgXIAEoCzIiLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYy5Mb2NhdGlvbhIbChNzc2hfY3JlZGVudGlhbHNfcmVmGBggASgJEhsKE2JtY19jcmVkZW50aWFsc19yZWYYGSABKAkSHgoWYm1jX2NlcnRpZmljYXRlX3NoYTI1NhgaIAEoCRpBCghMb2NhdGlvbhIMCgRzaXRlGAEgASgJEgsKA3JvdxgCIAEoCRIMCgRyYWNrGAMgASgJEgwKBHVuaXQYBCABKAkipQcKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudBItCghvYnNlcnZlZBgZIAEoCzIbLmJhcmVtZXRhbC52Mi5PYnNlcnZlZFN0YXRlEjMKD2VmZmVjdGl2ZV9zaW5jZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNc2VydmljZV9zaW5jZRgbIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaW5zdGFsbF9zaW5jZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2NoZWR1bGFibGUYKCABKAgSHAoUdW5zY2hlZHVsYWJsZV9yZWFzb24YKSABKAkSHQoVdW5zY2hlZHVsYWJsZV9tZXNzYWdlGCogASgJEhYKCWF2YWlsYWJsZRgrIAEoCEgAiAEBEhoKEnVuYXZhaWxhYmxlX3JlYXNvbhgsIAEoCRIbChN1bmF2YWlsYWJsZV9tZXNzYWdlGC0gASgJEjYKEmVudGVyZWRfc2VydmljZV9hdBguIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHQoVYWN0aXZlX29wZXJhdGlvbl90eXBlGC8gASgJEi4KC21haW50ZW5hbmNlGDAgASgLMhkuYmFyZW1ldGFsLnYyLk1haW50ZW5hbmNlEiQKB3N0YWxsZWQYMSABKAsyEy5iYXJlbWV0YWwudjIuU3RhbGwiTQoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABIRCg1GQUNUT1JZX1JFQURZEAESCQoFUkVBRFkQAhIPCgtNQUlOVEVOQU5DRRADQgwKCl9hdmFpbGFibGUiqQEKC01haW50ZW5hbmNlEikKBXNpbmNlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJEgoKAmJ5GAQgASgJEhcKD2V4aXRzX2J5X2l0c2VsZhgFIAEoCBIPCgdvdmVyZHVlGAYgASgIInoKDkVmZmVjdGl2ZVN0YXRlImgKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDTkVXEAESCAoESURMRRACEggKBEJVU1kQAxIPCgtNQUlOVEVOQU5DRRAEEg0KCUFUVEVOVElPThAFEgsKB0JMT0NLRUQQBiK4AQoNT2JzZXJ2ZWRTdGF0ZRIOCgZzb3VyY2UYASABKAkSDQoFc3RhdGUYAiABKAkSDQoFcG93ZXIYAyABKAkSEwoLdXBzdHJlYW1faWQYBCABKAkSJgoCYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3NlZW5fYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2RpZmZlcnMYFSABKAgipQMKBUFnZW50EhAKCGhvc3RuYW1lGAEgASgJEhYKDmNwdV9taWxsaWNvcmVzGAIgASgDEhQKDG1lbW9yeV9ieXRlcxgDIAEoAxIRCglncHVfY291bnQYBCABKAUSEgoKcHJpdmF0ZV9pcBgFIAEoCRIxCg1yZWdpc3RlcmVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hZ2VudF92ZXJzaW9uGAcgASgJEjIKDmxhc3Rfa2VlcGFsaXZlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgdtZXRyaWNzGAogAygLMiAuYmFyZW1ldGFsLnYyLkFnZW50Lk1ldHJpY3NFbnRyeRIkCgRncHVzGBQgAygLMhYuYmFyZW1ldGFsLnYyLkdwdU1vZGVsGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIigKCEdwdU1vZGVsEg0KBW1vZGVsGAEgASgJEg0KBWNvdW50GAIgASgFIn8KCUNvbmRpdGlvbhIMCgR0eXBlGAEgASgJEg4KBnN0YXR1cxgCIAEoCBIOCgZyZWFzb24YAyABKAkSMwoPbGFzdF90cmFuc2l0aW9uGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGBQgASgJYgZwcm90bzM", [file_baremetal_v2_operation, file_google_protobuf_timestamp]);
 
 /**
  * A physical machine in the inventory: a stable identity, what clients say about it (labels, spec) and
@@ -398,58 +400,6 @@ export const MachineStatus_PhaseSchema: GenEnum<MachineStatus_Phase> = /*@__PURE
   enumDesc(file_baremetal_v2_machine, 2, 0);
 
 /**
- * A step that takes longer than 99 % of the steps of its kind with its provider took.
- *
- * @generated from message baremetal.v2.Stall
- */
-export type Stall = Message<"baremetal.v2.Stall"> & {
-  /**
-   * @generated from field: string step = 1;
-   */
-  step: string;
-
-  /**
-   * When the step started.
-   *
-   * @generated from field: google.protobuf.Timestamp since = 2;
-   */
-  since?: Timestamp | undefined;
-
-  /**
-   * How long such steps take: half of them, and 99 % of them.
-   *
-   * @generated from field: int64 usual_seconds = 3;
-   */
-  usualSeconds: bigint;
-
-  /**
-   * @generated from field: int64 p99_seconds = 4;
-   */
-  p99Seconds: bigint;
-
-  /**
-   * How many ended, of which these are.
-   *
-   * @generated from field: int32 samples = 5;
-   */
-  samples: number;
-
-  /**
-   * For people: "slower than 99 % of its history: 14 min, usually 3 min".
-   *
-   * @generated from field: string message = 6;
-   */
-  message: string;
-};
-
-/**
- * Describes the message baremetal.v2.Stall.
- * Use `create(StallSchema)` to create a new message.
- */
-export const StallSchema: GenMessage<Stall> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 3);
-
-/**
  * The maintenance that a machine is in.
  *
  * @generated from message baremetal.v2.Maintenance
@@ -499,7 +449,7 @@ export type Maintenance = Message<"baremetal.v2.Maintenance"> & {
  * Use `create(MaintenanceSchema)` to create a new message.
  */
 export const MaintenanceSchema: GenMessage<Maintenance> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 4);
+  messageDesc(file_baremetal_v2_machine, 3);
 
 /**
  * Holds an enum whose values would collide with those of MachineStatus.Phase.
@@ -514,7 +464,7 @@ export type EffectiveState = Message<"baremetal.v2.EffectiveState"> & {
  * Use `create(EffectiveStateSchema)` to create a new message.
  */
 export const EffectiveStateSchema: GenMessage<EffectiveState> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 5);
+  messageDesc(file_baremetal_v2_machine, 4);
 
 /**
  * @generated from enum baremetal.v2.EffectiveState.Value
@@ -560,7 +510,7 @@ export enum EffectiveState_Value {
  * Describes the enum baremetal.v2.EffectiveState.Value.
  */
 export const EffectiveState_ValueSchema: GenEnum<EffectiveState_Value> = /*@__PURE__*/
-  enumDesc(file_baremetal_v2_machine, 5, 0);
+  enumDesc(file_baremetal_v2_machine, 4, 0);
 
 /**
  * @generated from message baremetal.v2.ObservedState
@@ -617,7 +567,7 @@ export type ObservedState = Message<"baremetal.v2.ObservedState"> & {
  * Use `create(ObservedStateSchema)` to create a new message.
  */
 export const ObservedStateSchema: GenMessage<ObservedState> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 6);
+  messageDesc(file_baremetal_v2_machine, 5);
 
 /**
  * What the agent on the machine reported.
@@ -694,7 +644,7 @@ export type Agent = Message<"baremetal.v2.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 7);
+  messageDesc(file_baremetal_v2_machine, 6);
 
 /**
  * @generated from message baremetal.v2.GpuModel
@@ -718,7 +668,7 @@ export type GpuModel = Message<"baremetal.v2.GpuModel"> & {
  * Use `create(GpuModelSchema)` to create a new message.
  */
 export const GpuModelSchema: GenMessage<GpuModel> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 8);
+  messageDesc(file_baremetal_v2_machine, 7);
 
 /**
  * @generated from message baremetal.v2.Condition
@@ -764,5 +714,5 @@ export type Condition = Message<"baremetal.v2.Condition"> & {
  * Use `create(ConditionSchema)` to create a new message.
  */
 export const ConditionSchema: GenMessage<Condition> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 9);
+  messageDesc(file_baremetal_v2_machine, 8);
 

@@ -4,8 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Stall } from "./machine_pb.ts";
-import { file_baremetal_v2_machine } from "./machine_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v2/operation.proto.
  */
 export const file_baremetal_v2_operation: GenFile = /*@__PURE__*/
-  fileDesc("ChxiYXJlbWV0YWwvdjIvb3BlcmF0aW9uLnByb3RvEgxiYXJlbWV0YWwudjIixQYKCU9wZXJhdGlvbhIUCgxvcGVyYXRpb25faWQYASABKAkSEgoKbWFjaGluZV9pZBgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEikKBHR5cGUYBCABKA4yGy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uVHlwZRIsCgVwaGFzZRgFIAEoDjIdLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24uUGhhc2USMwoGcGFyYW1zGAYgAygLMiMuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbi5QYXJhbXNFbnRyeRIoCgVlcnJvchgHIAEoCzIZLmJhcmVtZXRhbC52Mi5FcnJvclN0YXR1cxIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtmaW5pc2hlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcGxhbl9pZBgUIAEoCRInCgVzdGVwcxgVIAMoCzIYLmJhcmVtZXRhbC52Mi5TdGVwU3RhdHVzEhQKDGN1cnJlbnRfc3RlcBgWIAEoCRIYChBwcm9ncmVzc19wZXJjZW50GBcgASgFEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYGCABKAgSEgoKc3RhcnRlZF9ieRgZIAEoCRIOCgZzdGF0dXMYGiABKAkSEwoLd2FpdGluZ19mb3IYGyABKAkSKAoIYXBwcm92YWwYHCABKAsyFi5iYXJlbWV0YWwudjIuQXBwcm92YWwSEgoKcm9sbG91dF9pZBgdIAEoCRIkCgdzdGFsbGVkGB4gASgLMhMuYmFyZW1ldGFsLnYyLlN0YWxsGi0KC1BhcmFtc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiYQoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABILCgdQRU5ESU5HEAESCwoHUlVOTklORxACEg0KCVNVQ0NFRURFRBADEgoKBkZBSUxFRBAEEgwKCENBTkNFTEVEEAUiwwEKCEFwcHJvdmFsEg0KBXN0YXRlGAEgASgJEgwKBHJ1bGUYAiABKAkSFQoNYXBwcm92ZXJfcm9sZRgDIAEoCRIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpkZWNpZGVkX2J5GAUgASgJEi4KCmRlY2lkZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2NvbW1lbnQYByABKAki0AMKClN0ZXBTdGF0dXMSDAoEbmFtZRgBIAEoCRItCgVzdGF0ZRgCIAEoDjIeLmJhcmVtZXRhbC52Mi5TdGVwU3RhdHVzLlN0YXRlEhMKC3JldHJ5X2NvdW50GAMgASgFEi4KCnN0YXJ0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGAYgASgJEgwKBGtpbmQYFCABKAkSGAoQcHJvZ3Jlc3NfcGVyY2VudBgVIAEoBRIXCg90aW1lb3V0X3NlY29uZHMYFiABKAUSEwoLbWF4X3JldHJpZXMYFyABKAUSDQoFdGl0bGUYGCABKAkSEgoKZG9uZV90aXRsZRgZIAEoCRIkCgdzdGFsbGVkGBogASgLMhMuYmFyZW1ldGFsLnYyLlN0YWxsIl8KBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASCwoHV0FJVElORxABEgsKB1JVTk5JTkcQAhINCglTVUNDRUVERUQQAxIKCgZGQUlMRUQQBBIKCgZVTkRPTkUQFCKoAQoLRXJyb3JTdGF0dXMSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCBI3CgdkZXRhaWxzGAQgAygLMiYuYmFyZW1ldGFsLnYyLkVycm9yU3RhdHVzLkRldGFpbHNFbnRyeRouCgxEZXRhaWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASr1AQoNT3BlcmF0aW9uVHlwZRIeChpPUEVSQVRJT05fVFlQRV9VTlNQRUNJRklFRBAAEgoKBlJFQk9PVBABEgsKB1JFSU1BR0UQAhIVChFFTlRFUl9NQUlOVEVOQU5DRRADEhQKEEVYSVRfTUFJTlRFTkFOQ0UQBBIHCgNSTUEQFBILCgdVUEdSQURFEBUSEAoMTkVUX1JFQ09ORklHEBYSCAoESk9JThAXEgsKB09OQk9BUkQQGBIQCgxERUNPTU1JU1NJT04QGRIJCgVEUkFJThAaEgoKBlJFTU9WRRAbEgkKBUVSQVNFEBwSCwoHTUlHUkFURRAdYgZwcm90bzM", [file_baremetal_v2_machine, file_google_protobuf_timestamp]);
+  fileDesc("ChxiYXJlbWV0YWwvdjIvb3BlcmF0aW9uLnByb3RvEgxiYXJlbWV0YWwudjIixQYKCU9wZXJhdGlvbhIUCgxvcGVyYXRpb25faWQYASABKAkSEgoKbWFjaGluZV9pZBgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEikKBHR5cGUYBCABKA4yGy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uVHlwZRIsCgVwaGFzZRgFIAEoDjIdLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24uUGhhc2USMwoGcGFyYW1zGAYgAygLMiMuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbi5QYXJhbXNFbnRyeRIoCgVlcnJvchgHIAEoCzIZLmJhcmVtZXRhbC52Mi5FcnJvclN0YXR1cxIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtmaW5pc2hlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcGxhbl9pZBgUIAEoCRInCgVzdGVwcxgVIAMoCzIYLmJhcmVtZXRhbC52Mi5TdGVwU3RhdHVzEhQKDGN1cnJlbnRfc3RlcBgWIAEoCRIYChBwcm9ncmVzc19wZXJjZW50GBcgASgFEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYGCABKAgSEgoKc3RhcnRlZF9ieRgZIAEoCRIOCgZzdGF0dXMYGiABKAkSEwoLd2FpdGluZ19mb3IYGyABKAkSKAoIYXBwcm92YWwYHCABKAsyFi5iYXJlbWV0YWwudjIuQXBwcm92YWwSEgoKcm9sbG91dF9pZBgdIAEoCRIkCgdzdGFsbGVkGB4gASgLMhMuYmFyZW1ldGFsLnYyLlN0YWxsGi0KC1BhcmFtc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiYQoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABILCgdQRU5ESU5HEAESCwoHUlVOTklORxACEg0KCVNVQ0NFRURFRBADEgoKBkZBSUxFRBAEEgwKCENBTkNFTEVEEAUiwwEKCEFwcHJvdmFsEg0KBXN0YXRlGAEgASgJEgwKBHJ1bGUYAiABKAkSFQoNYXBwcm92ZXJfcm9sZRgDIAEoCRIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpkZWNpZGVkX2J5GAUgASgJEi4KCmRlY2lkZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2NvbW1lbnQYByABKAki0AMKClN0ZXBTdGF0dXMSDAoEbmFtZRgBIAEoCRItCgVzdGF0ZRgCIAEoDjIeLmJhcmVtZXRhbC52Mi5TdGVwU3RhdHVzLlN0YXRlEhMKC3JldHJ5X2NvdW50GAMgASgFEi4KCnN0YXJ0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGAYgASgJEgwKBGtpbmQYFCABKAkSGAoQcHJvZ3Jlc3NfcGVyY2VudBgVIAEoBRIXCg90aW1lb3V0X3NlY29uZHMYFiABKAUSEwoLbWF4X3JldHJpZXMYFyABKAUSDQoFdGl0bGUYGCABKAkSEgoKZG9uZV90aXRsZRgZIAEoCRIkCgdzdGFsbGVkGBogASgLMhMuYmFyZW1ldGFsLnYyLlN0YWxsIl8KBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASCwoHV0FJVElORxABEgsKB1JVTk5JTkcQAhINCglTVUNDRUVERUQQAxIKCgZGQUlMRUQQBBIKCgZVTkRPTkUQFCKoAQoLRXJyb3JTdGF0dXMSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCBI3CgdkZXRhaWxzGAQgAygLMiYuYmFyZW1ldGFsLnYyLkVycm9yU3RhdHVzLkRldGFpbHNFbnRyeRouCgxEZXRhaWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKOAQoFU3RhbGwSDAoEc3RlcBgBIAEoCRIpCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNdXN1YWxfc2Vjb25kcxgDIAEoAxITCgtwOTlfc2Vjb25kcxgEIAEoAxIPCgdzYW1wbGVzGAUgASgFEg8KB21lc3NhZ2UYBiABKAkq9QEKDU9wZXJhdGlvblR5cGUSHgoaT1BFUkFUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIKCgZSRUJPT1QQARILCgdSRUlNQUdFEAISFQoRRU5URVJfTUFJTlRFTkFOQ0UQAxIUChBFWElUX01BSU5URU5BTkNFEAQSBwoDUk1BEBQSCwoHVVBHUkFERRAVEhAKDE5FVF9SRUNPTkZJRxAWEggKBEpPSU4QFxILCgdPTkJPQVJEEBgSEAoMREVDT01NSVNTSU9OEBkSCQoFRFJBSU4QGhIKCgZSRU1PVkUQGxIJCgVFUkFTRRAcEgsKB01JR1JBVEUQHWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * A record of work on one machine: what was asked for, how far it got, how it ended.
@@ -429,6 +427,58 @@ export type ErrorStatus = Message<"baremetal.v2.ErrorStatus"> & {
  */
 export const ErrorStatusSchema: GenMessage<ErrorStatus> = /*@__PURE__*/
   messageDesc(file_baremetal_v2_operation, 3);
+
+/**
+ * A step that takes longer than 99 % of the steps of its kind with its provider took.
+ *
+ * @generated from message baremetal.v2.Stall
+ */
+export type Stall = Message<"baremetal.v2.Stall"> & {
+  /**
+   * @generated from field: string step = 1;
+   */
+  step: string;
+
+  /**
+   * When the step started.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 2;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * How long such steps take: half of them, and 99 % of them.
+   *
+   * @generated from field: int64 usual_seconds = 3;
+   */
+  usualSeconds: bigint;
+
+  /**
+   * @generated from field: int64 p99_seconds = 4;
+   */
+  p99Seconds: bigint;
+
+  /**
+   * How many ended, of which these are.
+   *
+   * @generated from field: int32 samples = 5;
+   */
+  samples: number;
+
+  /**
+   * For people: "slower than 99 % of its history: 14 min, usually 3 min".
+   *
+   * @generated from field: string message = 6;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message baremetal.v2.Stall.
+ * Use `create(StallSchema)` to create a new message.
+ */
+export const StallSchema: GenMessage<Stall> = /*@__PURE__*/
+  messageDesc(file_baremetal_v2_operation, 4);
 
 /**
  * @generated from enum baremetal.v2.OperationType

@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { currentStep, type Operation } from '../../../domain/operation/operation.ts';
 import { type Stall, stallText } from '../../../domain/operation/stall.ts';
-import type { StallSchema } from '../../../gen/baremetal/v2/machine_pb.ts';
+import type { StallSchema } from '../../../gen/baremetal/v2/operation_pb.ts';
 import type { Stalls } from '../../../store/operations/stalled-operations.ts';
 
 export function stallMessage(stall: Stall): MessageInitShape<typeof StallSchema> {

@@ -4,9 +4,9 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Machine, Stall } from "../../v2/machine_pb.ts";
+import type { Machine } from "../../v2/machine_pb.ts";
 import { file_baremetal_v2_machine } from "../../v2/machine_pb.ts";
-import type { OperationType } from "../../v2/operation_pb.ts";
+import type { OperationType, Stall } from "../../v2/operation_pb.ts";
 import { file_baremetal_v2_operation } from "../../v2/operation_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
