@@ -90,6 +90,9 @@ for (const file of ON_DEBIAN.some)
 /** `npm run test:timing` */
 const isTimed = process.env.INGOT_TEST_TIMING === '1';
 
+/** CI shares its host: fewer files at once, and a test that fails is tried again, which the report shows beside it. */
+const isShared = process.env.CI === 'true';
+
 /** Set by `npm test`, which compiles first. Without it vitest transforms the sources as they are. */
 const isCompiled = process.env.INGOT_TEST_COMPILED === '1';
 
@@ -102,7 +105,8 @@ export default defineConfig({
     isolate: false,
     setupFiles: ['test/setup/processor-time.ts', 'test/setup/shared-worker.ts'],
     // Two more than the two processors that are counted on, because many tests wait. A fifth imports the server once more.
-    maxWorkers: 4,
+    maxWorkers: isShared ? 3 : 4,
+    retry: isShared ? 2 : 0,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     tags: [EXTENDED],
