@@ -1,7 +1,7 @@
 /** Tasks that people do often, each with the interactions that it takes: a click, a field that is filled in, a key. */
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newMachine, run } from '../api/fleet.ts';
+import { fresh, newMachine, run } from '../api/fleet.ts';
 import { until } from '../parts/until.ts';
 import { CHROMIUM, Console, screenshot } from './console.ts';
 
@@ -91,7 +91,8 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('tasks, by their interactions
     const user = new Counted(page);
     await user.click(menu(page, 'Access'));
     await user.click(page.getByRole('button', { name: 'New token' }));
-    await user.fill(page.getByLabel(/^Name/), 'anna');
+    const name = fresh('anna');
+    await user.fill(page.getByLabel(/^Name/), name);
     await user.click(page.getByRole('button', { name: 'Create', exact: true }));
     const secret = await page.getByRole('dialog').locator('.command code').textContent();
     expect(user.count).toBe(4);
@@ -100,7 +101,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('tasks, by their interactions
     });
     expect(answer.status()).toBe(201);
     await page.getByRole('button', { name: 'Done' }).click();
-    await page.getByRole('row', { name: /^anna viewer/ }).waitFor();
+    await page.getByRole('row', { name: new RegExp(`^${name} viewer`) }).waitFor();
     await screenshot(page, 'access-tokens');
   });
 
