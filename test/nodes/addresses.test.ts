@@ -1,7 +1,8 @@
 /** By which address a node is known: netboot, reports and REST must not mistake one machine for another. */
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { boot, call, createNode, newMac, nodeOf, report, setState } from './rest.ts';
 
 let server: TestServer;
@@ -75,23 +76,24 @@ it('a node may boot from any address of its machine: a boot from another one ins
 
 it('a machine that is registered while its address is discovered is the node', async () => {
   const mac = newMac();
+  const machineId = `registered-${mac.replaceAll(':', '')}`;
   const client = new pg.Client({ connectionString: server.database.url });
   await client.connect();
+  onTestFinished(() => client.end());
   await client.query('BEGIN');
   await client.query(
     `INSERT INTO machines (machine_id, labels, spec, phase)
-     VALUES ('registered', '{}', jsonb_build_object('provider', 'fake', 'mac_addresses', jsonb_build_array($1::text)), 'READY')`,
-    [mac],
+     VALUES ($2, '{}', jsonb_build_object('provider', 'fake', 'mac_addresses', jsonb_build_array($1::text)), 'READY')`,
+    [mac, machineId],
   );
   const booting = boot(server, mac);
-  await vi.waitFor(async () =>
-    expect(
-      await server.sql(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      ),
-    ).toHaveLength(1),
-  );
+  await until(async () => {
+    // A background loop may wait for the same transaction, so this counts at least one waiter.
+    const waiting = await server.sql(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return waiting.length > 0;
+  });
   await client.query('COMMIT');
-  await client.end();
-  expect((await booting).script).toContain('machine registered is discovered');
+  expect((await booting).script).toContain(`machine ${machineId} is discovered`);
 });
