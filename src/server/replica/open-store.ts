@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
+import { PoolReader } from '../../store/agents/pool-reader.ts';
 import { createPostgresKeepalives } from '../../store/agents/postgres-keepalives.ts';
 import { createRedisKeepalives } from '../../store/agents/redis-keepalives.ts';
 import { DatabaseClock } from '../../store/clock/database-clock.ts';
@@ -23,6 +24,7 @@ export interface Store {
   readonly feed: EventFeed;
   readonly logs: LogFollower;
   readonly keepalives: KeepaliveStore;
+  readonly pools: PoolReader;
   readonly ttls: PresenceTtls;
 }
 
@@ -60,6 +62,7 @@ export async function openStore(options: ReplicaOptions, given: StoreDependencie
     watching,
     logs: new LogFollower(database),
     keepalives,
+    pools: new PoolReader({ session: database, keepalives, monotonicNow: () => performance.now() }),
     ttls,
   };
 }

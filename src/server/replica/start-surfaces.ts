@@ -180,7 +180,7 @@ function restRoutes(
   const signIn = { ...signInDependencies(options, given, logUnexpected), refusals };
   return [
     (app) => agentRoutes(app, agents),
-    (app) => poolRoutes(app, agents),
+    (app) => poolRoutes(app, { ...agents, pools: given.services.pools }),
     (app) => nodeRoutes(app, rest),
     (app) => nodeBulkRoutes(app, rest),
     (app) => reportRoutes(app, rest),

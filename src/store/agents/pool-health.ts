@@ -7,7 +7,7 @@ import type { Session } from '../database/database.ts';
 import { inScope, preparedAs, scopeCondition } from '../filter/scope-condition.ts';
 import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../machines/schedulable-column.ts';
 import { type KeepaliveStore, KeepalivesAway } from './keepalive-store.ts';
-import { listPools, type Pool } from './pools.ts';
+import type { Pool } from './pools.ts';
 
 /** As registered by the agents. */
 export interface PoolCapacity {
@@ -22,7 +22,8 @@ export interface PoolGpus {
   readonly total: number;
 }
 
-export interface PoolHealth extends Pool {
+/** What is in a pool. */
+export interface PoolFigures {
   /** At least one machine is schedulable. */
   readonly healthy: boolean;
   readonly counts: Readonly<Record<Presence, number>>;
@@ -36,6 +37,8 @@ export interface PoolHealth extends Pool {
   /** Of the schedulable machines. */
   readonly metrics: Metrics;
 }
+
+export interface PoolHealth extends Pool, PoolFigures {}
 
 /** A machine that has not registered has no capacity. */
 const countsOf = (within: string) => `
@@ -78,32 +81,21 @@ const NO_MACHINES = { pending: 0, registered: 0, ready: 0, expired: 0 } as const
 >;
 const NO_CAPACITY: PoolCapacity = { cpuMillicores: 0, memoryBytes: 0, gpuCount: 0 };
 
+/** Of a pool without machines. */
+export const NO_FIGURES: PoolFigures = { ...countedPool([], []), metrics: {} };
+
 export interface PoolsRequest {
   readonly keepalives: KeepaliveStore;
-  /** The caller's: pools are those that it sees, with its own machines alone. */
+  /** The caller's: its own machines alone are counted. */
   readonly scope: Scope | null;
 }
 
-export async function readPoolHealth(session: Session, request: PoolsRequest): Promise<PoolHealth[]> {
-  return healthOf(session, request, await listPools(session, request.scope));
-}
-
-/** Null: there is no such pool. */
-export async function readPool(
-  session: Session,
-  request: PoolsRequest,
-  name: string,
-): Promise<PoolHealth | null> {
-  const pools = (await listPools(session, request.scope)).filter((pool) => pool.name === name);
-  return (await healthOf(session, request, pools))[0] ?? null;
-}
-
-async function healthOf(
+/** By pool; what it costs grows with their machines. */
+export async function readPoolFigures(
   session: Session,
   { keepalives, scope }: PoolsRequest,
-  pools: readonly Pool[],
-): Promise<PoolHealth[]> {
-  const names = pools.map(({ name }) => name);
+  names: readonly string[],
+): Promise<ReadonlyMap<string, PoolFigures>> {
   const { text, values } = inScope(scope, 'm.machine_id', 2);
   const counts = await session.run<CountRow & Record<string, unknown>>(
     preparedAs('count-pools', scope),
@@ -121,20 +113,18 @@ async function healthOf(
     if (error instanceof KeepalivesAway) return new Map<string, Metrics>();
     throw error;
   });
-  return pools.map((pool) => ({
-    ...countedPool(
-      counts.filter((row) => row.pool === pool.name),
-      gpus.filter((row) => row.pool === pool.name),
-    ),
-    ...pool,
-    metrics: metrics.get(pool.name) ?? {},
-  }));
+  return new Map(
+    names.map((name) => {
+      const counted = countedPool(
+        counts.filter((row) => row.pool === name),
+        gpus.filter((row) => row.pool === name),
+      );
+      return [name, { ...counted, metrics: metrics.get(name) ?? {} }];
+    }),
+  );
 }
 
-function countedPool(
-  rows: readonly CountRow[],
-  gpuRows: readonly GpuRow[],
-): Omit<PoolHealth, keyof Pool | 'metrics'> {
+function countedPool(rows: readonly CountRow[], gpuRows: readonly GpuRow[]): Omit<PoolFigures, 'metrics'> {
   const counts: Record<Presence, number> = { ...NO_MACHINES };
   const unschedulable: Partial<Record<UnschedulableReason, number>> = {};
   let [schedulable, total] = [0, 0];

@@ -1,31 +1,23 @@
 /** Pools with the capacity that their machines have. */
 import type { FastifyInstance } from 'fastify';
-import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
-import {
-  type PoolCapacity,
-  type PoolHealth,
-  readPool,
-  readPoolHealth,
-} from '../../store/agents/pool-health.ts';
+import type { PoolCapacity, PoolHealth } from '../../store/agents/pool-health.ts';
+import type { PoolReader } from '../../store/agents/pool-reader.ts';
 import { poolNotFound } from '../../store/agents/pools.ts';
-import type { Database } from '../../store/database/database.ts';
 import { POOL_ROUTES } from './api/agent-api.ts';
 import { answerFaults, type RestDependencies } from './rest-errors.ts';
 import { serveRoutes } from './serve-routes.ts';
 
 export interface PoolRouteDependencies extends RestDependencies {
-  readonly database: Database;
-  readonly keepalives: KeepaliveStore;
+  readonly pools: PoolReader;
 }
 
 export async function poolRoutes(app: FastifyInstance, dependencies: PoolRouteDependencies): Promise<void> {
-  const { database, keepalives } = dependencies;
+  const { pools } = dependencies;
   answerFaults(app, dependencies);
   serveRoutes(app, POOL_ROUTES, dependencies, {
-    list: async ({ caller: { scope } }) =>
-      (await readPoolHealth(database, { keepalives, scope })).map(poolBody),
+    list: async ({ caller: { scope } }) => (await pools.list(scope)).map(poolBody),
     show: async ({ params: { name }, caller: { scope } }) => {
-      const pool = await readPool(database, { keepalives, scope }, name);
+      const pool = await pools.find(name, scope);
       if (!pool) throw poolNotFound(name);
       return poolBody(pool);
     },

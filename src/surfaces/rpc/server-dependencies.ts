@@ -5,6 +5,7 @@ import type { Actor } from '../../domain/actor.ts';
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
 import type { StartRunDependencies } from '../../operations/start/start-run.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
+import type { PoolReader } from '../../store/agents/pool-reader.ts';
 import type { BudgetBook } from '../../store/budgets/budget-book.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { EventFeed } from '../../store/events/event-feed.ts';
@@ -36,6 +37,7 @@ export interface ServerDependencies extends StartRunDependencies {
   readonly tokenLifetimeMs: number;
   readonly now: () => Date;
   readonly keepalives: KeepaliveStore;
+  readonly pools: PoolReader;
   readonly ttls: PresenceTtls;
   /** The roles of the configuration. */
   readonly roles: RoleTable;

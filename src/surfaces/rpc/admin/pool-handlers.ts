@@ -6,7 +6,6 @@ import { invalidField, missingField } from '../../../domain/error/fault.ts';
 import { checkMachineId } from '../../../domain/machine/machine-input.ts';
 import type { AdminService } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { createAgentMachine } from '../../../operations/agents/agent-machines.ts';
-import { readPool, readPoolHealth } from '../../../store/agents/pool-health.ts';
 import { createPool, poolNotFound } from '../../../store/agents/pools.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import type { Handlers } from '../service.ts';
@@ -38,16 +37,12 @@ export function poolHandlers(
     },
 
     async listPools(_request, { caller: { scope } }) {
-      const { keepalives } = dependencies;
-      return {
-        pools: (await readPoolHealth(dependencies.database, { keepalives, scope })).map(poolMessage),
-      };
+      return { pools: (await dependencies.pools.list(scope)).map(poolMessage) };
     },
 
     async getPool(request, { caller: { scope } }) {
-      const { keepalives } = dependencies;
       if (request.name === '') throw missingField('name');
-      const pool = await readPool(dependencies.database, { keepalives, scope }, request.name);
+      const pool = await dependencies.pools.find(request.name, scope);
       if (!pool) throw poolNotFound(request.name);
       return poolMessage(pool);
     },
