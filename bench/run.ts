@@ -10,7 +10,7 @@ import { measureOperations, measureReboots, measureRegister } from './parts/oper
 import type { MeasurePart, Round } from './parts/part.ts';
 import { measureGet, measureHttp, measureOverview, measurePages, measureStart } from './parts/reads.ts';
 import { measureWatch, measureWatchers } from './parts/watching.ts';
-import { ArgumentError, type BenchArguments, type Part, readArguments, USAGE } from './rig/arguments.ts';
+import { argumentsOrExit, type BenchArguments, type Part, readArguments, USAGE } from './rig/arguments.ts';
 import { buildCommit, thisBuild } from './rig/build-commit.ts';
 import { type Cleanup, runWithCleanup } from './rig/cleanup.ts';
 import { Figures, type Goal, showRow } from './rig/figures.ts';
@@ -143,19 +143,5 @@ async function main(args: BenchArguments, cleanup: Cleanup): Promise<void> {
   }
 }
 
-function argumentsOrExit(): BenchArguments {
-  if (process.argv.includes('--help')) {
-    console.log(USAGE);
-    process.exit(0);
-  }
-  try {
-    return readArguments(process.argv.slice(2));
-  } catch (error) {
-    if (!(error instanceof ArgumentError)) throw error;
-    console.error(`${error.message}\n${USAGE}`);
-    process.exit(64);
-  }
-}
-
-const args = argumentsOrExit();
+const args = argumentsOrExit(USAGE, readArguments);
 await runWithCleanup((cleanup) => main(args, cleanup));

@@ -70,7 +70,7 @@ export function readArguments(argv: readonly string[]): BenchArguments {
     reboots: countOf('--reboots', values.reboots),
     watchers: countOf('--watchers', values.watchers),
     gets: countOf('--gets', values.gets),
-    fleets: fleetsOf(values.fleets),
+    fleets: sizesOf('--fleets', values.fleets),
     form: values.json ? 'json' : 'text',
     profileDir: values.profile ? values['profile-dir'] : null,
   };
@@ -93,14 +93,32 @@ function partsOf(text: string | undefined): readonly Part[] {
   return PARTS.filter((part) => names.includes(part));
 }
 
-function countOf(flag: string, text: string): number {
+export function countOf(flag: string, text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new ArgumentError(`${flag}: ${text} is no number above 0`);
   return Number(text);
 }
 
-function fleetsOf(text: string): readonly number[] {
-  const sizes = text.split(',').map((size) => countOf('--fleets', size));
+export function sizesOf(flag: string, text: string): readonly number[] {
+  const sizes = text.split(',').map((size) => countOf(flag, size));
   if (sizes.some((size, at) => at > 0 && size <= (sizes[at - 1] ?? 0)))
-    throw new ArgumentError(`--fleets: ${text} does not ascend`);
+    throw new ArgumentError(`${flag}: ${text} does not ascend`);
   return sizes;
+}
+
+/** Of the command line of this process: `--help` and what is refused end it. */
+export function argumentsOrExit<Arguments>(
+  usage: string,
+  read: (argv: readonly string[]) => Arguments,
+): Arguments {
+  if (process.argv.includes('--help')) {
+    console.log(usage);
+    process.exit(0);
+  }
+  try {
+    return read(process.argv.slice(2));
+  } catch (error) {
+    if (!(error instanceof ArgumentError)) throw error;
+    console.error(`${error.message}\n${usage}`);
+    process.exit(64);
+  }
 }

@@ -16,6 +16,8 @@ export interface ServerOptions {
   /** Of this server alone. */
   readonly dataDir: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** More sections of the configuration file. */
+  readonly configuration?: Readonly<Record<string, unknown>>;
   readonly cleanup: Cleanup;
 }
 
@@ -121,9 +123,9 @@ export class ServerProcess {
   }
 
   async #attempt(configuration: object): Promise<Serving | 'refused'> {
-    const { build, databaseUrl, dataDir, env, cleanup } = this.#options;
+    const { build, databaseUrl, dataDir, env, configuration: more, cleanup } = this.#options;
     const configFile = join(dataDir, 'bench.yaml');
-    writeFileSync(configFile, JSON.stringify(configuration));
+    writeFileSync(configFile, JSON.stringify({ ...configuration, ...more }));
     const inside = new URL('inside-server.js', import.meta.url).href;
     const child = spawn(process.execPath, ['--import', inside, join(build.root, 'bin/ingot'), 'serve'], {
       cwd: dataDir,

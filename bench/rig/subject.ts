@@ -26,7 +26,7 @@ export interface SubjectOptions {
 }
 
 /** A folder that is removed at the end. */
-function temporaryDir(name: string, cleanup: Cleanup): string {
+export function temporaryDir(name: string, cleanup: Cleanup): string {
   const dir = mkdtempSync(join(tmpdir(), `ingot-${name}-`));
   cleanup.add(() => rmSync(dir, { recursive: true, force: true }));
   return dir;
@@ -38,7 +38,7 @@ export interface BenchPostgres {
   readonly sql: pg.Pool;
 }
 
-async function startPostgres(
+export async function startPostgres(
   dir: string,
   cleanup: Cleanup,
   settings: Readonly<Record<string, string>> = {},
