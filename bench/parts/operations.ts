@@ -32,11 +32,27 @@ export function register(
   count: number,
   labels: Readonly<Record<string, string>> = { 'fake/step-ms': '0' },
 ): Promise<number> {
+  return registerOn([subject.client], prefix, count, labels);
+}
+
+/** Calls go to the clients in turns. */
+export function registerOn(
+  clients: readonly LoadClient[],
+  prefix: string,
+  count: number,
+  labels: Readonly<Record<string, string>> = { 'fake/step-ms': '0' },
+): Promise<number> {
   return perSecond(count, 128, (index) =>
-    subject.client.unary(MachineService.method.registerMachine, {
+    nth(clients, index).unary(MachineService.method.registerMachine, {
       machine: { machineId: `${prefix}-${index}`, labels },
     }),
   );
+}
+
+function nth(clients: readonly LoadClient[], index: number): LoadClient {
+  const client = clients[index % clients.length];
+  if (client === undefined) throw new Error('there is no client');
+  return client;
 }
 
 export async function measureRegister(round: Round): Promise<readonly Figure[]> {
@@ -47,19 +63,27 @@ export async function measureRegister(round: Round): Promise<readonly Figure[]> 
 }
 
 /** One-step operations on the machines of `register`, from the first call to the last end. */
-export async function enterMaintenance(
+export function enterMaintenance(
   { subject }: Pick<Round, 'subject'>,
+  prefix: string,
+  count: number,
+): Promise<number> {
+  return enterMaintenanceOn([subject.client], prefix, count);
+}
+
+export async function enterMaintenanceOn(
+  clients: readonly LoadClient[],
   prefix: string,
   count: number,
 ): Promise<number> {
   const startedAt = performance.now();
   await perSecond(count, CALLS_AT_ONCE, (index) =>
-    subject.client.unary(MachineService.method.enterMaintenance, {
+    nth(clients, index).unary(MachineService.method.enterMaintenance, {
       machineId: `${prefix}-${index}`,
       requestId: 'bench',
     }),
   );
-  await untilIdle(subject.client);
+  await untilIdle(nth(clients, 0));
   return count / ((performance.now() - startedAt) / 1000);
 }
 
