@@ -39,10 +39,10 @@ export function requestOf(agent: number): Buffer {
 }
 
 /** All ready, as if each had reported at some time in the last interval. */
-export async function fillFleet(url: string): Promise<void> {
+export async function fillFleet(url: string, count = FLEET): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const ids = `SELECT lpad(to_hex(n), 8, '0') AS id FROM generate_series(0, ${FLEET - 1}) n`;
+  const ids = `SELECT lpad(to_hex(n), 8, '0') AS id FROM generate_series(0, ${count - 1}) n`;
   await client.query(
     `INSERT INTO machines (machine_id, labels, spec, phase, presence, pool)
      SELECT id, '{}', '{"ssh_endpoint": "", "bmc_endpoint": "", "target_cluster_ref": "", "mac_addresses": [],
