@@ -19,7 +19,10 @@ const LARGE = new Set(['machines', 'operations', 'events', 'agents', 'agent_pres
 
 /** By the name of a prepared statement. */
 const ALLOWED = new Map([
-  ['count-pools', 'sums over all machines of all pools, and rests in between: src/store/agents/pool-reader.ts'],
+  [
+    'count-pools',
+    'sums over all machines of all pools, and rests in between: src/store/agents/pool-reader.ts',
+  ],
   ['pool-gpus', 'the same'],
   ['pool-metrics', 'the same'],
   ['step-durations', 'joins the 10,000 newest operations, which are more than there are machines here'],
