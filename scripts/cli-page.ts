@@ -6,7 +6,8 @@ import { CommandContext } from '../src/cli/command-context.ts';
 import { commandTree, ENVIRONMENT } from '../src/cli/command-tree.ts';
 import { EXIT_CODES } from '../src/cli/errors/exit-code.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../src/cli/output/format.ts';
-import { programCommands } from '../src/main.ts';
+import { extraCommands } from '../src/cli/program.ts';
+import { loadExtra } from '../src/main.ts';
 import { code, page, table } from './markdown.ts';
 
 const NOTE =
@@ -23,8 +24,8 @@ const FORMATS = {
   name: 'only the id or name, one a line',
 } as const satisfies Record<OutputFormat, string>;
 
-export function cliPage(): string {
-  const root = tree();
+export async function cliPage(): Promise<string> {
+  const root = await tree();
   const commands = below(root, [PROGRAM]);
   return page([
     '# Command line',
@@ -64,7 +65,7 @@ export function cliPage(): string {
   ]);
 }
 
-function tree(): Command {
+function tree(): Promise<Command> {
   const silent = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   const context = new CommandContext({
     program: PROGRAM,
@@ -75,7 +76,7 @@ function tree(): Command {
     newRequestId: () => '',
     ...silent,
   });
-  return commandTree(context, programCommands(PROGRAM));
+  return commandTree(context, extraCommands(PROGRAM, loadExtra));
 }
 
 interface Found {

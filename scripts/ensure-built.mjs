@@ -22,7 +22,8 @@ export function ensureBuilt() {
 }
 
 function isCurrent() {
-  if (!existsSync(`${root}/dist/src/main.js`) || !existsSync(`${root}/dist/console/index.html`)) return false;
+  if (!existsSync(`${root}/dist/src/ingot.cjs`) || !existsSync(`${root}/dist/console/index.html`))
+    return false;
   const sources = ['src', 'proto', 'console', 'tsconfig.json']
     .map((name) => `${root}/${name}`)
     .filter(existsSync);

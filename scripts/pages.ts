@@ -23,12 +23,12 @@ const GENERATED_FOLDERS = ['docs/lifecycles', 'docs/reference'];
 const GENERATED_TABLES = { 'docs/settings.md': settingsTable } satisfies Record<string, () => string>;
 
 /** The text of every page, by its path. */
-export function generatedPages(): Map<string, string> {
+export async function generatedPages(): Promise<Map<string, string>> {
   return new Map([
     ...Object.entries(GENERATED_TABLES).map(([path, made]) => [path, withTable(path, made())] as const),
     ...lifecyclePages(),
     ...grpcReference(),
-    ['docs/cli.md', cliPage()],
+    ['docs/cli.md', await cliPage()],
     ['docs/workflows.md', workflowPage()],
     ['docs/rest-api.md', restPage()],
     ['docs/openapi.json', openApiDocument()],
@@ -46,8 +46,8 @@ function withTable(path: string, made: string): string {
 }
 
 /** Pages that are missing, that differ, or that nothing generates any more. */
-export function stalePages(root: string): string[] {
-  const pages = generatedPages();
+export async function stalePages(root: string): Promise<string[]> {
+  const pages = await generatedPages();
   const differing = [...pages].filter(([path, text]) => read(root, path) !== text).map(([path]) => path);
   const leftOver = GENERATED_FOLDERS.flatMap((folder) => filesIn(root, folder)).filter(
     (path) => !pages.has(path),
@@ -66,15 +66,15 @@ function read(root: string, path: string): string | null {
   return existsSync(file) ? readFileSync(file, 'utf8') : null;
 }
 
-function run(args: readonly string[]): number {
+async function run(args: readonly string[]): Promise<number> {
   const root = packageRoot();
-  const stale = stalePages(root);
+  const stale = await stalePages(root);
   if (args.includes('--check')) {
     for (const path of stale) console.error(`${path} differs from what the code gives`);
     if (stale.length > 0) console.error('Write the pages again: npm run docs');
     return stale.length === 0 ? 0 : 1;
   }
-  const pages = generatedPages();
+  const pages = await generatedPages();
   for (const path of stale) {
     const text = pages.get(path);
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -86,4 +86,4 @@ function run(args: readonly string[]): number {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
-  process.exitCode = run(process.argv.slice(2));
+  process.exitCode = await run(process.argv.slice(2));

@@ -10,11 +10,11 @@ import { OPERATOR_ACTIONS, VERDICTS } from '../src/domain/operation/operator-act
 import { DECOMMISSION_MODES, DECOMMISSION_STAGES, ONBOARDING } from '../src/domain/workflow/stage.ts';
 import { packageRoot } from '../src/package-root.ts';
 
-const pages = generatedPages();
+const pages = await generatedPages();
 
 describe('the pages that are generated', () => {
-  it('are what the code gives; otherwise run npm run docs', () => {
-    expect(stalePages(packageRoot())).toEqual([]);
+  it('are what the code gives; otherwise run npm run docs', async () => {
+    expect(await stalePages(packageRoot())).toEqual([]);
   });
 
   it.each(LIFECYCLES.map((lifecycle) => [lifecycle.name, lifecycle] as const))(

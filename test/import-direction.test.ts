@@ -95,7 +95,8 @@ const MAY_IMPORT = {
   'src/installer': ['src/domain', 'src/cli'],
   'src/netboot': ['src/domain', 'src/cli'],
   'src/certificates': ['src/cli'],
-  'src/main.ts': [
+  'src/main.ts': ['src/cli', 'src/program-commands.ts'],
+  'src/program-commands.ts': [
     'src/cli',
     'src/agent',
     'src/certificates',

@@ -1,20 +1,15 @@
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
-import { type Api, connect } from './connection/api.ts';
-import { createRest, type Rest, urlOfPort } from './connection/rest-client.ts';
+import type { Api } from './connection/api.ts';
+import type { Rest } from './connection/rest-client.ts';
+import { urlOfPort } from './connection/rest-url.ts';
 import { isThisMachine, type ServerAddress } from './connection/server-address.ts';
 import { type ErrorReport, reportOf } from './errors/error-report.ts';
 import { EXIT_CODES, type Exit } from './errors/exit-code.ts';
-import type { OperationSource } from './operations/operation-source.ts';
-import { OPERATIONS } from './operations/v2-operations.ts';
+import { type HintCommands, OPERATION_HINTS } from './operations/hint-commands.ts';
 import { type OutputStream, TextSink } from './output/text-sink.ts';
-import {
-  type ConnectionOptions,
-  findTarget,
-  type Target,
-  type TargetSources,
-} from './profiles/find-target.ts';
+import type { ConnectionOptions, Target, TargetSources } from './profiles/find-target.ts';
 
 export type InputStream = Readable & { readonly isTTY?: boolean };
 
@@ -59,7 +54,7 @@ export class CommandContext {
   readonly newRequestId: () => string;
   exitCode: number = EXIT_CODES.ok.code;
   /** Which commands the hints name: those of operations or those of runs. */
-  source: OperationSource = OPERATIONS;
+  hints: HintCommands = OPERATION_HINTS;
   #api: Api | undefined;
   #server: ServerAddress | undefined;
   readonly #cwd: string;
@@ -104,6 +99,7 @@ export class CommandContext {
       const command = parameters.at(-1) as Command;
       const options = command.optsWithGlobals<O & ConnectionOptions>();
       const { httpUrl, token, tls } = await this.#restTarget(options);
+      const { createRest } = await import('./connection/rest-client.ts');
       const rest = createRest(httpUrl, token, tls);
       const exit = await run({ args: command.args, options, rest });
       this.exitCode = EXIT_CODES[exit].code;
@@ -111,10 +107,17 @@ export class CommandContext {
   }
 
   async #connect(options: ConnectionOptions): Promise<Api> {
-    return this.#open(await findTarget(options, this.targetSources));
+    return this.#open(await this.#findTarget(options));
   }
 
-  #open({ server, token, tls }: Target): Api {
+  // What connects is loaded here: help and the version need none of it.
+  async #findTarget(options: ConnectionOptions): Promise<Target> {
+    const { findTarget } = await import('./profiles/find-target.ts');
+    return findTarget(options, this.targetSources);
+  }
+
+  async #open({ server, token, tls }: Target): Promise<Api> {
+    const { connect } = await import('./connection/api.ts');
     this.#server = server;
     this.#api = connect(server, token, tls);
     return this.#api;
@@ -122,10 +125,10 @@ export class CommandContext {
 
   /** Without a URL of its own, the server says over gRPC which port its REST API is at: one address is enough. */
   async #restTarget(options: ConnectionOptions): Promise<Target> {
-    const target = await findTarget(options, this.targetSources);
+    const target = await this.#findTarget(options);
     this.#server = target.server;
     if (target.isHttpUrlGiven) return target;
-    const { httpPort } = await this.#open(target).fleet.whoAmI({});
+    const { httpPort } = await (await this.#open(target)).fleet.whoAmI({});
     return httpPort === 0 ? target : { ...target, httpUrl: urlOfPort(target.server, httpPort) };
   }
 
@@ -141,11 +144,10 @@ export class CommandContext {
 
   report(error: unknown): ErrorReport {
     const { program, api } = this;
-    const { commands } = this.source;
     const isLocal = this.#server !== undefined && isThisMachine(this.#server);
     return reportOf(error, {
       program,
-      commands,
+      commands: this.hints,
       isLocal,
       address: api?.address,
       tokenOrigin: api?.tokenOrigin,

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Argument, type Command, CommanderError } from 'commander';
 import { CommandContext, type CommandEnvironment } from './command-context.ts';
-import { commandTree, type ExtraCommand } from './command-tree.ts';
+import { type ExtraCommands, treeFor } from './command-tree.ts';
 import { reportLines } from './errors/error-report.ts';
 import { EXIT_CODES } from './errors/exit-code.ts';
 
@@ -11,7 +11,7 @@ export interface ClientInvocation
     Partial<Pick<CommandEnvironment, 'cwd' | 'signals' | 'now' | 'newRequestId'>> {
   /** The arguments after the program's name. */
   readonly argv: readonly string[];
-  readonly extraCommands?: readonly ExtraCommand[];
+  readonly extraCommands?: ExtraCommands;
 }
 
 export async function runClient(invocation: ClientInvocation): Promise<number> {
@@ -41,7 +41,7 @@ export async function runClient(invocation: ClientInvocation): Promise<number> {
 }
 
 async function runCommand(context: CommandContext, invocation: ClientInvocation): Promise<number> {
-  const root = commandTree(context, invocation.extraCommands ?? []);
+  const root = await treeFor(context, invocation.extraCommands ?? {}, invocation.argv);
   for (const command of withSubcommands(root)) overrideOutput(command, context);
   try {
     await root.parseAsync([...invocation.argv], { from: 'user' });

@@ -3,14 +3,14 @@
  * request. Whether the first call was received is then not known; the request id is what makes the second one safe.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { status } from '@grpc/grpc-js';
 import type { Api } from '../../src/cli/connection/api.ts';
 import { CallError } from '../../src/cli/connection/call-error.ts';
+import { nameOfStatus, type StatusCode, status } from '../../src/cli/connection/status.ts';
 import type { ReplicaSet } from './replica-set.ts';
 import type { Random } from './seeded-random.ts';
 
 /** No answer, or none about the request itself. */
-const PASSING: readonly status[] = [
+const PASSING: readonly StatusCode[] = [
   status.UNAVAILABLE,
   status.CANCELLED,
   status.DEADLINE_EXCEEDED,
@@ -49,7 +49,7 @@ export class PatientClient {
       } catch (error) {
         if (!(error instanceof CallError)) throw error;
         if (!PASSING.includes(error.code)) return { outcome: 'refused', error, doubts };
-        const code = status[error.code];
+        const code = nameOfStatus(error.code);
         this.unanswered[code] = (this.unanswered[code] ?? 0) + 1;
         doubts += 1;
         await sleep(Math.min(500, 20 * doubts));

@@ -100,10 +100,12 @@ describe('the program', () => {
         return 7;
       },
     };
-    const help = await cli.run('--help', { extraCommands: [serve] });
+    const help = await cli.run('--help', { extraCommands: { serve: async () => serve } });
     expect(help.stdout).toMatch(/^ {2}serve +Start the server$/m);
     expect(help.code).toBe(0);
-    expect(await cli.run('serve --grpc-addr h:1', { extraCommands: [serve] })).toMatchObject({ code: 7 });
+    expect(
+      await cli.run('serve --grpc-addr h:1', { extraCommands: { serve: async () => serve } }),
+    ).toMatchObject({ code: 7 });
     expect(ran).toEqual([{ grpcAddr: 'h:1' }]);
   });
 

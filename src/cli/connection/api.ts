@@ -1,13 +1,14 @@
 import { Client as Channel } from '@grpc/grpc-js';
-import { AdminService } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
-import { FleetService } from '../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import { RolloutService } from '../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
-import { MachineService as V1MachineService } from '../../gen/baremetal/v1/machine_service_pb.ts';
-import { PlanService } from '../../gen/baremetal/v1/plan_service_pb.ts';
-import { RunService } from '../../gen/baremetal/v1/run_service_pb.ts';
-import { MachineService } from '../../gen/baremetal/v2/machine_service_pb.ts';
-import { OperationService } from '../../gen/baremetal/v2/operation_service_pb.ts';
-import { type ClientTls, channelSecurity } from './client-tls.ts';
+import type { AdminService } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import type { FleetService } from '../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import type { RolloutService } from '../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
+import type { MachineService as V1MachineService } from '../../gen/baremetal/v1/machine_service_pb.ts';
+import type { PlanService } from '../../gen/baremetal/v1/plan_service_pb.ts';
+import type { RunService } from '../../gen/baremetal/v1/run_service_pb.ts';
+import type { MachineService } from '../../gen/baremetal/v2/machine_service_pb.ts';
+import type { OperationService } from '../../gen/baremetal/v2/operation_service_pb.ts';
+import { channelSecurity } from './channel-security.ts';
+import type { ClientTls } from './client-tls.ts';
 import type { FoundToken } from './find-token.ts';
 import { type Client, createClient } from './grpc-client.ts';
 import { addressText, type ServerAddress } from './server-address.ts';
@@ -50,14 +51,38 @@ export function connect(
   return {
     address,
     tokenOrigin: origin,
-    machines: createClient(MachineService, settings),
-    operations: createClient(OperationService, settings),
-    v1Machines: createClient(V1MachineService, settings),
-    plans: createClient(PlanService, settings),
-    runs: createClient(RunService, settings),
-    admin: createClient(AdminService, settings),
-    fleet: createClient(FleetService, settings),
-    rollouts: createClient(RolloutService, settings),
+    machines: createClient(
+      async () => (await import('../../gen/baremetal/v2/machine_service_pb.ts')).MachineService,
+      settings,
+    ),
+    operations: createClient(
+      async () => (await import('../../gen/baremetal/v2/operation_service_pb.ts')).OperationService,
+      settings,
+    ),
+    v1Machines: createClient(
+      async () => (await import('../../gen/baremetal/v1/machine_service_pb.ts')).MachineService,
+      settings,
+    ),
+    plans: createClient(
+      async () => (await import('../../gen/baremetal/v1/plan_service_pb.ts')).PlanService,
+      settings,
+    ),
+    runs: createClient(
+      async () => (await import('../../gen/baremetal/v1/run_service_pb.ts')).RunService,
+      settings,
+    ),
+    admin: createClient(
+      async () => (await import('../../gen/baremetal/admin/v1/admin_service_pb.ts')).AdminService,
+      settings,
+    ),
+    fleet: createClient(
+      async () => (await import('../../gen/baremetal/fleet/v1/fleet_service_pb.ts')).FleetService,
+      settings,
+    ),
+    rollouts: createClient(
+      async () => (await import('../../gen/baremetal/fleet/v1/rollout_service_pb.ts')).RolloutService,
+      settings,
+    ),
     close: () => channel.close(),
   };
 }

@@ -3,12 +3,9 @@
  * the authorities of `--ca-file` where it is given, otherwise against those that Node.js trusts.
  */
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { checkServerIdentity, createSecureContext, type SecureContextOptions } from 'node:tls';
-import { type ChannelCredentials, type ChannelOptions, credentials } from '@grpc/grpc-js';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { UsageError } from '../errors/usage-error.ts';
-import type { ServerAddress } from './server-address.ts';
 
 export interface ClientTls {
   readonly ca: Buffer | null;
@@ -58,24 +55,6 @@ export function isTlsWanted({ ca, pair }: ClientTls): boolean {
 
 export function secureOptions({ ca, pair }: ClientTls): SecureContextOptions {
   return { minVersion: 'TLSv1.2', ...(ca && { ca }), ...pair };
-}
-
-/** A name for servers that are known by their address: the handshake can't carry an address as a name. */
-const NAME_OF_ADDRESS = 'ingot.invalid';
-
-export function channelSecurity(
-  { host, tls }: ServerAddress,
-  { ca, pair }: ClientTls,
-): { readonly security: ChannelCredentials; readonly options: ChannelOptions } {
-  if (!tls) return { security: credentials.createInsecure(), options: {} };
-  const isAddress = isIP(host) !== 0;
-  const security = credentials.createSsl(
-    ca,
-    pair?.key ?? null,
-    pair?.cert ?? null,
-    isAddress ? { checkServerIdentity: (_name, certificate) => checkServerIdentity(host, certificate) } : {},
-  );
-  return { security, options: isAddress ? { 'grpc.ssl_target_name_override': NAME_OF_ADDRESS } : {} };
 }
 
 function read(file: string, from: string): Buffer {

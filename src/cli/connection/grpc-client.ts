@@ -12,7 +12,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { type Client as Channel, Metadata, type ServiceError } from '@grpc/grpc-js';
-import { callErrorFrom } from './call-error.ts';
+import { callErrorFrom } from './read-call-error.ts';
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
@@ -34,13 +34,53 @@ export interface ClientSettings {
   readonly token: string | undefined;
 }
 
-export function createClient<S extends DescService>(service: S, settings: ClientSettings): Client<S> {
-  const calls = service.methods.map((method) => [
-    method.localName,
-    method.methodKind === 'server_streaming' ? streamCall(method, settings) : unaryCall(method, settings),
-  ]);
-  return Object.fromEntries(calls) as Client<S>;
+/** How a service's methods are found before its descriptor is loaded. A test compares it with the descriptors. */
+export const STREAMING_METHODS: ReadonlySet<string> = new Set([
+  'watchOperations',
+  'streamOperationLogs',
+  'watchRuns',
+  'streamRunLogs',
+  'watchRollout',
+  'indexMachines',
+  'watchEvents',
+  'exportAudit',
+]);
+
+/** The descriptor is loaded with the first call: a command reads those of the services that it calls, and of no others. */
+export function createClient<S extends DescService>(
+  load: () => Promise<S>,
+  settings: ClientSettings,
+): Client<S> {
+  const find = async (name: string): Promise<DescMethod> => {
+    const method = (await load()).method[name];
+    if (method === undefined) throw new TypeError(`there is no method ${name}`);
+    return method;
+  };
+  const unary =
+    (name: string): UnaryCall =>
+    async (request, options) =>
+      unaryCall(await find(name), settings)(request, options);
+  const stream = (name: string): StreamCall =>
+    async function* (request, options) {
+      yield* streamCall(await find(name), settings)(request, options);
+    };
+  return new Proxy({} as Client<S>, {
+    get: (_calls, name) => {
+      // A promise that resolves to the client asks for "then".
+      if (typeof name !== 'string' || name === 'then') return undefined;
+      return STREAMING_METHODS.has(name) ? stream(name) : unary(name);
+    },
+  });
 }
+
+type UnaryCall = (
+  request: MessageInitShape<DescMessage>,
+  options?: CallOptions,
+) => Promise<MessageShape<DescMessage>>;
+type StreamCall = (
+  request: MessageInitShape<DescMessage>,
+  options?: CallOptions,
+) => AsyncGenerator<MessageShape<DescMessage>>;
 
 function pathOf(method: DescMethod): string {
   return `/${method.parent.typeName}/${method.name}`;
@@ -56,8 +96,8 @@ const encode = (schema: DescMessage) => (message: MessageShape<DescMessage>) =>
   Buffer.from(toBinary(schema, message));
 const decode = (schema: DescMessage) => (bytes: Buffer) => fromBinary(schema, bytes);
 
-function unaryCall(method: DescMethod, settings: ClientSettings) {
-  return (request: MessageInitShape<DescMessage>, options: CallOptions = {}) =>
+function unaryCall(method: DescMethod, settings: ClientSettings): UnaryCall {
+  return (request, options = {}) =>
     new Promise<MessageShape<DescMessage>>((resolve, reject) => {
       const cancel = (): void => call.cancel();
       const call = settings.channel.makeUnaryRequest(
@@ -78,8 +118,8 @@ function unaryCall(method: DescMethod, settings: ClientSettings) {
     });
 }
 
-function streamCall(method: DescMethod, settings: ClientSettings) {
-  return async function* (request: MessageInitShape<DescMessage>, options: CallOptions = {}) {
+function streamCall(method: DescMethod, settings: ClientSettings): StreamCall {
+  return async function* (request, options = {}) {
     const call = settings.channel.makeServerStreamRequest(
       pathOf(method),
       encode(method.input),

@@ -1,41 +1,15 @@
 /** The client of the REST API: nodes, images, workflows. */
-import { status } from '@grpc/grpc-js';
-import { UsageError } from '../errors/usage-error.ts';
 import { CallError } from './call-error.ts';
 import type { ClientTls } from './client-tls.ts';
 import type { FoundToken } from './find-token.ts';
 import { createHttpSender, type HttpRequest } from './http-sender.ts';
-import type { ServerAddress } from './server-address.ts';
+import { nameOfStatus, type StatusCode, status } from './status.ts';
 import { tlsProblem } from './tls-problem.ts';
-
-const HTTP_PORT = 8080;
 
 export interface Rest {
   readonly baseUrl: string;
   call<T>(method: string, path: string, body?: unknown): Promise<T>;
   putBytes<T>(path: string, bytes: Uint8Array<ArrayBuffer>, range: string): Promise<T>;
-}
-
-/** The URL of the flag or the variable; otherwise the default HTTP port of the gRPC server's host. */
-export function restUrl(
-  flag: string | undefined,
-  env: Readonly<Record<string, string | undefined>>,
-  server: ServerAddress,
-): string {
-  const given = flag ?? env.INGOT_HTTP_URL;
-  if (given === undefined || given === '') {
-    return urlOfPort(server, HTTP_PORT);
-  }
-  if (!/^https?:\/\//.test(given) || !URL.canParse(given)) {
-    const setting = flag === undefined ? 'INGOT_HTTP_URL' : '--http-url';
-    throw new UsageError(`${setting}: "${given}" is not an http(s) URL (for example http://127.0.0.1:8080)`);
-  }
-  return given.replace(/\/+$/, '');
-}
-
-/** On the host of the gRPC port. */
-export function urlOfPort({ host, tls }: ServerAddress, port: number): string {
-  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 export function createRest(baseUrl: string, { token }: FoundToken, tls: ClientTls): Rest {
@@ -102,7 +76,7 @@ interface ErrorBody {
   readonly reason?: string;
 }
 
-const CODES: Readonly<Record<number, status>> = {
+const CODES: Readonly<Record<number, StatusCode>> = {
   400: status.FAILED_PRECONDITION,
   401: status.UNAUTHENTICATED,
   403: status.PERMISSION_DENIED,
@@ -118,7 +92,7 @@ function errorOf(http: number, { detail, reason }: ErrorBody): CallError {
   return new CallError({
     code,
     message: detail ?? `the server answered ${http}`,
-    reason: reason ?? status[code],
+    reason: reason ?? nameOfStatus(code),
     metadata: {},
     violations: [],
   });

@@ -1,9 +1,10 @@
 /** Turns an error into its message, its reason code and the commands that fix it. */
-import { status } from '@grpc/grpc-js';
+
 import { type FixValues, fillIn, fixCommands } from '../../domain/error/fix-commands.ts';
 import { isPhaseGated, PHASE_GATED_TYPES } from '../../domain/operation/phase-gated-type.ts';
 import { CallError } from '../connection/call-error.ts';
-import type { OperationSource } from '../operations/operation-source.ts';
+import { status } from '../connection/status.ts';
+import type { HintCommands } from '../operations/hint-commands.ts';
 import { plainText } from '../output/plain-text.ts';
 import { EXIT_OF_STATUS, type Exit } from './exit-code.ts';
 import { SignInFailed } from './sign-in-failed.ts';
@@ -12,7 +13,7 @@ import { Declined, UsageError } from './usage-error.ts';
 export interface ReportContext {
   readonly program: string;
   /** The commands of operations, or those of runs. */
-  readonly commands: OperationSource['commands'];
+  readonly commands: HintCommands;
   readonly address?: string | undefined;
   readonly tokenOrigin?: string | undefined;
   /** The server is, or would be, on this machine. */

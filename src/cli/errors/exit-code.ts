@@ -1,4 +1,4 @@
-import { status } from '@grpc/grpc-js';
+import { type StatusCode, status } from '../connection/status.ts';
 import type { OperationPhase } from '../operations/operation-view.ts';
 
 /** The exit codes, for scripts. `--help` prints this table. */
@@ -32,7 +32,7 @@ export const EXIT_OF_STATUS = {
   [status.UNAVAILABLE]: 'failed',
   [status.DATA_LOSS]: 'failed',
   [status.UNAUTHENTICATED]: 'notAllowed',
-} as const satisfies Record<status, Exit>;
+} as const satisfies Record<StatusCode, Exit>;
 
 export const EXIT_OF_PHASE = {
   '?': 'stillRunning',

@@ -4,9 +4,9 @@
  */
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { status } from '@grpc/grpc-js';
 import { type Document, LineCounter, type Node, parseDocument } from 'yaml';
 import { CallError } from '../connection/call-error.ts';
+import { status } from '../connection/status.ts';
 import { UsageError } from '../errors/usage-error.ts';
 
 const LARGEST_MIB = 8;

@@ -3,6 +3,7 @@ import type { Api } from '../connection/api.ts';
 import type { CallOptions } from '../connection/grpc-client.ts';
 import type { Page, PageRequest } from '../connection/pages.ts';
 import type { MachineView } from '../rendering/machine-view.ts';
+import type { HintCommands } from './hint-commands.ts';
 import type { LogChunkView, OperationEventView, OperationView } from './operation-view.ts';
 
 export interface OperationSource {
@@ -14,14 +15,7 @@ export interface OperationSource {
   /** The machine's field that holds the id of its active operation. */
   readonly activeTitle: 'ActiveOperationId' | 'ActiveRunId';
   /** The commands that hints name. */
-  readonly commands: {
-    readonly list: string;
-    readonly show: string;
-    readonly attach: string;
-    readonly watch: string;
-    readonly logs: string;
-    readonly cancel: string;
-  };
+  readonly commands: HintCommands;
   readonly exampleType: string;
   readonly get: (api: Api, id: string, options?: CallOptions) => Promise<OperationView>;
   readonly list: (

@@ -14,6 +14,7 @@ import {
 } from '../../gen/baremetal/v2/operation_service_pb.ts';
 import { jsonOf } from '../output/format.ts';
 import { machineView } from '../rendering/machine-view.ts';
+import { OPERATION_HINTS } from './hint-commands.ts';
 import { mapEach, type OperationSource } from './operation-source.ts';
 import {
   eventKindNamed,
@@ -48,14 +49,7 @@ export const OPERATIONS: OperationSource = {
   idField: 'operation_id',
   ownId: (operationId) => operationId,
   activeTitle: 'ActiveOperationId',
-  commands: {
-    list: 'ops',
-    show: 'op show',
-    attach: 'op watch',
-    watch: 'watch',
-    logs: 'logs',
-    cancel: 'cancel',
-  },
+  commands: OPERATION_HINTS,
   exampleType: 'REIMAGE',
   get: async ({ operations }, operationId, options) =>
     operationView(await operations.getOperation({ operationId }, options)),

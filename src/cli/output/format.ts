@@ -2,12 +2,12 @@
  * The output formats. In every format data, and only data, goes to stdout, so that `-o json` can be piped.
  */
 import { type DescMessage, type JsonValue, type MessageShape, toJson } from '@bufbuild/protobuf';
-import { Document, isScalar, Scalar, visit } from 'yaml';
 import { pathWriter } from './path-writer.ts';
 import { plainJson, plainText } from './plain-text.ts';
 import { type Column, Table } from './table.ts';
 import { chosenColumns, sortColumn, sorted } from './table-choice.ts';
 import type { TextSink } from './text-sink.ts';
+import { yamlText } from './yaml-text.ts';
 
 export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'jsonl', 'yaml', 'name'] as const;
 /** Paths into the JSON of each item (json-path.ts). */
@@ -46,18 +46,6 @@ export function jsonText(value: unknown): string {
 
 export function jsonLine(value: unknown): string {
   return plainJson(JSON.stringify(value));
-}
-
-export function yamlText(value: unknown): string {
-  const document = new Document(value);
-  visit(document, {
-    Scalar(_key, node) {
-      // Only a double-quoted YAML string can escape a control character; line breaks need no quotes.
-      const text = isScalar(node) && typeof node.value === 'string' ? node.value : '';
-      if (text.split('\n').some((line) => plainText(line) !== line)) node.type = Scalar.QUOTE_DOUBLE;
-    },
-  });
-  return plainJson(document.toString({ lineWidth: 0 }));
 }
 
 /** Writes the pages of a list and returns the number of items. JSON and YAML are written complete or not at all. */

@@ -31,8 +31,6 @@ export function sortColumn<T>(rendering: Rendering<T>, sort: string): Order<T> {
   return { column, sign: isDescending ? -1 : 1 };
 }
 
-const NATURAL = new Intl.Collator('en', { numeric: true });
-
 /** One page of all: what comes last may be the smallest. Equals stay in the order of the server. */
 export async function* sorted<T>(
   pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
@@ -40,5 +38,6 @@ export async function* sorted<T>(
 ): AsyncGenerator<readonly T[]> {
   const all: { readonly item: T; readonly key: string }[] = [];
   for await (const items of pages) all.push(...items.map((item) => ({ item, key: column.cell(item) })));
-  yield all.sort((left, right) => sign * NATURAL.compare(left.key, right.key)).map(({ item }) => item);
+  const natural = new Intl.Collator('en', { numeric: true });
+  yield all.sort((left, right) => sign * natural.compare(left.key, right.key)).map(({ item }) => item);
 }

@@ -7,7 +7,7 @@
  */
 import { type ClientTls, type ClientTlsOptions, readClientTls } from '../connection/client-tls.ts';
 import { type FoundToken, findToken } from '../connection/find-token.ts';
-import { restUrl } from '../connection/rest-client.ts';
+import { restUrl } from '../connection/rest-url.ts';
 import { addressText, type ServerAddress, serverAddress } from '../connection/server-address.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import {

@@ -1,9 +1,10 @@
 import { toJson } from '@bufbuild/protobuf';
 import { type Plan, PlanSchema, type Step, StepSchema } from '../../gen/baremetal/v1/plan_pb.ts';
-import { type Rendering, yamlText } from '../output/format.ts';
+import type { Rendering } from '../output/format.ts';
 import { displayWidth, padEnd, plainText } from '../output/plain-text.ts';
 import type { Column } from '../output/table.ts';
 import type { TextSink } from '../output/text-sink.ts';
+import { yamlText } from '../output/yaml-text.ts';
 
 const COLUMNS: readonly Column<Plan>[] = [
   { header: 'PLAN_ID', cell: ({ planId }) => planId },

@@ -1,20 +1,21 @@
 /** Prints one line for each machine of a rollout when its result is known, and the totals at the end. */
 import type { JsonValue } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { status } from '@grpc/grpc-js';
 import { anyOf, equals } from '../../client/filter-text.ts';
 import type { Rollout, RolloutMachine } from '../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { Api } from '../connection/api.ts';
 import { CallError } from '../connection/call-error.ts';
+import { status } from '../connection/status.ts';
 import { LiveLine } from '../display/live-line.ts';
 import { type Exit, worstExit } from '../errors/exit-code.ts';
 import { exitOfReason } from '../errors/exit-of-reason.ts';
 import type { OperationSource } from '../operations/operation-source.ts';
 import type { OperationView } from '../operations/operation-view.ts';
-import { isForPeople, jsonText, type OutputFormat, writeOne, yamlText } from '../output/format.ts';
+import { isForPeople, jsonText, type OutputFormat, writeOne } from '../output/format.ts';
 import { displayWidth, padEnd, plainText } from '../output/plain-text.ts';
 import { durationText } from '../output/time-text.ts';
+import { yamlText } from '../output/yaml-text.ts';
 import { operationRendering } from '../rendering/operation-rendering.ts';
 import { type RolloutDisplay, rolloutMachinePages } from './follow-rollout.ts';
 import { rolloutChanges } from './rollout-changes.ts';

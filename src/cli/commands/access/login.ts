@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { connect } from '../../connection/api.ts';
 import { createHttpSender } from '../../connection/http-sender.ts';
-import { urlOfPort } from '../../connection/rest-client.ts';
+import { urlOfPort } from '../../connection/rest-url.ts';
 import { SignInFailed } from '../../errors/sign-in-failed.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import {

@@ -1,10 +1,10 @@
-import { status } from '@grpc/grpc-js';
 import { Command, InvalidArgumentError } from 'commander';
 import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../domain/machine/spec-field.ts';
 import type { Machine } from '../../../gen/baremetal/v2/machine_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
 import { CallError } from '../../connection/call-error.ts';
+import { status } from '../../connection/status.ts';
 import { addOutput, pairs, wholeNumber } from '../../input/options.ts';
 import { addSpecOptions, specOptions } from '../../input/spec-options.ts';
 import { type OutputFormat, writeList } from '../../output/format.ts';

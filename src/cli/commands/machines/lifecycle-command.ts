@@ -61,7 +61,14 @@ const VERBS = {
   },
 } as const satisfies Record<PhaseGatedType, Verb>;
 
-export function lifecycleCommand(context: CommandContext, type: PhaseGatedType): Command {
+export const reboot = (context: CommandContext): Command => lifecycleCommand(context, 'REBOOT');
+export const reimage = (context: CommandContext): Command => lifecycleCommand(context, 'REIMAGE');
+export const enterMaintenance = (context: CommandContext): Command =>
+  lifecycleCommand(context, 'ENTER_MAINTENANCE');
+export const exitMaintenance = (context: CommandContext): Command =>
+  lifecycleCommand(context, 'EXIT_MAINTENANCE');
+
+function lifecycleCommand(context: CommandContext, type: PhaseGatedType): Command {
   const { verb, destructive } = PHASE_GATED_TYPES[type];
   const { description, timeout } = VERBS[type];
   const command = new Command(verb).description(description).argument('[machine-id...]');

@@ -1,11 +1,12 @@
 /** Changes many nodes with one request: the nodes with these ids, or those that match a filter. Each node has a result. */
-import { status } from '@grpc/grpc-js';
+
 import { Command, Option } from 'commander';
 import { installLifecycle } from '../../../domain/install/install-state.ts';
 import { statesOf } from '../../../domain/lifecycle/lifecycle.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { CallError } from '../../connection/call-error.ts';
 import type { Rest } from '../../connection/rest-client.ts';
+import { status } from '../../connection/status.ts';
 import { type Exit, worstExit } from '../../errors/exit-code.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { confirmSelection } from '../../input/confirm-selection.ts';

@@ -6,9 +6,10 @@ import { addOutput } from '../../input/options.ts';
 import type { OperationSource } from '../../operations/operation-source.ts';
 import type { LogChunkView } from '../../operations/operation-view.ts';
 import { logLines } from '../../operations/operation-view.ts';
-import { jsonLine, type OutputFormat, yamlText } from '../../output/format.ts';
+import { jsonLine, type OutputFormat } from '../../output/format.ts';
 import { plainLogLine, plainText } from '../../output/plain-text.ts';
 import { clockText } from '../../output/time-text.ts';
+import { yamlText } from '../../output/yaml-text.ts';
 import { tagOf } from '../../rendering/operation-rendering.ts';
 
 interface LogsOptions {
