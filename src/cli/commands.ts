@@ -36,6 +36,7 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, Load>>>> 
     decommission: async () => (await import('./commands/workflows/service-workflows.ts')).decommissionMachine,
     drain: async () => (await import('./commands/workflows/service-workflows.ts')).drainMachine,
     remove: async () => (await import('./commands/workflows/service-workflows.ts')).removeMachine,
+    inspect: async () => (await import('./commands/workflows/hardware-workflows.ts')).inspectMachine,
     erase: async () => (await import('./commands/workflows/hardware-workflows.ts')).eraseMachine,
     migrate: async () => (await import('./commands/workflows/hardware-workflows.ts')).migrateMachine,
     service: async () => (await import('./commands/machines/set-service-state.ts')).setServiceState,
@@ -51,6 +52,7 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, Load>>>> 
     op: async () => (await import('./commands/operations/operation-group.ts')).operationGroup,
     rollout: async () => (await import('./commands/rollouts/rollout-group.ts')).rolloutGroup,
     node: async () => (await import('./commands/nodes/node-group.ts')).nodeGroup,
+    hardware: async () => (await import('./commands/hardware/hardware-group.ts')).hardwareGroup,
     image: async () => (await import('./commands/images/image-group.ts')).imageGroup,
     workflow: async () =>
       (await import('./commands/install-profiles/install-profile-group.ts')).installProfileGroup,
@@ -75,4 +77,4 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, Load>>>> 
 };
 
 /** The second names of commands at the top. */
-export const ALIASES: Readonly<Record<string, string>> = { get: 'show', operation: 'op' };
+export const ALIASES: Readonly<Record<string, string>> = { get: 'show', operation: 'op', hw: 'hardware' };

@@ -26,7 +26,8 @@ export type EventKind =
   | 'audit'
   | 'budget'
   | 'rollout'
-  | 'view';
+  | 'view'
+  | 'hardware';
 
 export const EVENT_KINDS = [
   'machine',
@@ -52,6 +53,7 @@ export const EVENT_KINDS = [
   'budget',
   'rollout',
   'view',
+  'hardware',
 ] as const satisfies readonly EventKind[];
 
 /**

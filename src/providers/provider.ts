@@ -10,6 +10,7 @@
 
 import type { NodeObservation } from '../domain/condition/node-observation.ts';
 import type { Erasure, Overwrite } from '../domain/install/erasure.ts';
+import type { HardwareInventory } from '../domain/install/hardware-inventory.ts';
 import type { Labels, Machine } from '../domain/machine/machine.ts';
 import type { StepDefinition } from '../domain/operation/step.ts';
 import type { StepFailure } from '../engine/step-handler.ts';
@@ -111,6 +112,12 @@ export interface Inspect {
   bmc(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null>;
   /** Null: the machine is meant for no cluster. */
   cluster(machine: Machine, signal: AbortSignal): Promise<ClusterProbeResult | null>;
+}
+
+/** The hardware of a machine, read out of band. */
+export interface Inventory {
+  /** Everything that can be read; throws a StepFailure where the machine has nothing to read it from. */
+  readHardware(call: ProviderCall): Promise<HardwareInventory>;
 }
 
 export interface BootDevice {
@@ -251,6 +258,7 @@ export interface Capabilities {
   readonly cluster: ClusterJoin & NodeControl;
   readonly remoteExec: RemoteExec;
   readonly inspect: Inspect;
+  readonly inventory: Inventory;
   readonly upstream: Upstream;
 }
 

@@ -1,7 +1,7 @@
 /** A Redfish service whose lock we hold: its resources, read and changed. */
 import { fieldsOf, linkOf, textOf } from './extended-error.ts';
 import { RedfishFailure } from './redfish-failure.ts';
-import type { RedfishSession } from './redfish-session.ts';
+import type { RedfishSession, ServiceRoot } from './redfish-session.ts';
 import { refusal, type WireAnswer } from './redfish-wire.ts';
 import { messageRule, type VendorQuirk } from './vendor-quirk.ts';
 
@@ -18,6 +18,9 @@ export interface StartedTask {
 }
 
 const MAX_PAGES = 100;
+
+/** Every resource has an id; a link has not. */
+const isWhole = (member: Readonly<Record<string, unknown>>) => textOf(member.Id) !== '';
 
 export class RedfishService {
   readonly #session: RedfishSession;
@@ -80,6 +83,48 @@ export class RedfishService {
       next = linkOf({ '@odata.id': link });
     }
     return paths;
+  }
+
+  /**
+   * The members of a collection, whole: by one query where the service expands collections, and one by one where it does not, or
+   * answers the query with anything but whole members. A member that is listed and does not exist is left out: services list drives
+   * and cards that were taken out.
+   */
+  async resources(path: string): Promise<Resource[]> {
+    const expanded = await this.#expanded(path);
+    if (expanded !== null) return expanded;
+    const found: Resource[] = [];
+    for (const member of await this.members(path)) {
+      const resource = await this.find(member);
+      if (resource) found.push(resource);
+    }
+    return found;
+  }
+
+  /** Null: it does not expand, or not this collection. */
+  async #expanded(path: string): Promise<Resource[] | null> {
+    const { expandQuery } = await this.root();
+    if (expandQuery === null || this.#session.unexpanded.has(path)) return null;
+    const resources: Resource[] = [];
+    let next: string | null = `${path}${expandQuery}`;
+    for (let page = 0; next !== null && page < MAX_PAGES; page += 1) {
+      const { signal } = this.#call;
+      const answer = await this.#session.ask({ method: 'GET', path: next, signal });
+      const fields = fieldsOf(answer.body);
+      const members = Array.isArray(fields.Members) ? fields.Members.map(fieldsOf) : null;
+      if (answer.status >= 300 || members === null || !members.every(isWhole)) {
+        this.#session.unexpanded.add(path);
+        return null;
+      }
+      for (const member of members)
+        resources.push({ path: linkOf(member) ?? path, fields: member, etags: [] });
+      next = linkOf({ '@odata.id': fields['Members@odata.nextLink'] ?? fields['@odata.nextLink'] });
+    }
+    return resources;
+  }
+
+  root(): Promise<ServiceRoot> {
+    return this.#session.root(this.#call.signal);
   }
 
   /** The machine's system: the one that its endpoint names, or the only one there is. */

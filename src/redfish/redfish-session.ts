@@ -22,7 +22,12 @@ export interface RedfishLogin {
 
 export interface ServiceRoot extends ServiceIdentity {
   readonly systems: string | null;
+  readonly chassis: string | null;
+  readonly managers: string | null;
+  readonly updateService: string | null;
   readonly sessions: string;
+  /** The query that has a collection answer its members whole; null: it offers none. */
+  readonly expandQuery: string | null;
 }
 
 /** Called with what the service made of the login. */
@@ -43,6 +48,8 @@ export class RedfishSession {
   #credential: Credential | null = null;
   /** The path of the machine's system, once it was found. */
   readonly systems = new Map<string, string>();
+  /** Collections that it did not expand when it was asked to. */
+  readonly unexpanded = new Set<string>();
 
   constructor(wire: RedfishWire, login: RedfishLogin, results: LoginResults) {
     this.wire = wire;
@@ -139,8 +146,19 @@ async function readRoot(wire: RedfishWire, signal: AbortSignal): Promise<Service
     vendor: textOf(root.Vendor) || (Object.keys(fieldsOf(root.Oem))[0] ?? ''),
     product: textOf(root.Product),
     systems: linkOf(root.Systems),
+    chassis: linkOf(root.Chassis),
+    managers: linkOf(root.Managers),
+    updateService: linkOf(root.UpdateService),
+    expandQuery: expandQueryOf(fieldsOf(fieldsOf(root.ProtocolFeaturesSupported).ExpandQuery)),
     sessions: linkOf(fieldsOf(root.Links).Sessions) ?? SESSIONS,
   };
+}
+
+/** Links of members are not followed where it can be avoided: they lead back to the system. */
+function expandQueryOf(offered: Readonly<Record<string, unknown>>): string | null {
+  const form = offered.NoLinks === true ? '.' : offered.ExpandAll === true ? '*' : null;
+  if (form === null) return null;
+  return `?$expand=${form}${offered.Levels === true ? '($levels=1)' : ''}`;
 }
 
 /** A location is a path or a whole address of the same service; only its path is used. */

@@ -19,6 +19,8 @@ export interface VendorQuirk {
   readonly cdTargets: readonly string[];
   /** Systems of the service that are no machines. */
   readonly notMachines: RegExp | null;
+  /** Entries of the firmware inventory that are not what is installed. */
+  readonly otherFirmware: RegExp | null;
   readonly source: string;
 }
 
@@ -30,10 +32,19 @@ const STANDARD = {
   bootMode: 'sent',
   cdTargets: ['Cd', 'UsbCd'],
   notMachines: null,
+  otherFirmware: null,
 } as const;
 
 /** The first row that matches counts. */
 const VENDOR_QUIRKS: readonly VendorQuirk[] = [
+  {
+    ...STANDARD,
+    vendor: 'Dell iDRAC',
+    matches: byName(/\bDell\b/i),
+    otherFirmware: /^(?:Previous|Current|Available)-/,
+    source:
+      'beside what is installed it lists each version that can be gone back to: captured from an R750, iDRAC 6.00',
+  },
   {
     ...STANDARD,
     vendor: 'HPE iLO',

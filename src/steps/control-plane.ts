@@ -1,10 +1,27 @@
 /** What steps need of the control plane itself, whatever the machine's provider: a dependency of its own, not a capability. */
+import type { HardwareInventory } from '../domain/install/hardware-inventory.ts';
 import type { ProviderCall } from '../providers/provider.ts';
 import type { HardwareMoves } from './hardware/hardware-moves.ts';
 
 export interface ControlPlane {
   readonly nodeServices: NodeServices;
   readonly hardware: HardwareMoves;
+  readonly inventories: HardwareInventories;
+}
+
+/** What is known of machines' hardware. */
+export interface HardwareInventories {
+  /** What the call has recorded; null: nothing yet, or another has recorded after it. */
+  recordedBy(call: ProviderCall): Promise<RecordedHardware | null>;
+  /** Twice for one key is once. MAC addresses fill a spec that has none. */
+  record(call: ProviderCall, inventory: HardwareInventory): Promise<void>;
+}
+
+export interface RecordedHardware {
+  readonly version: number;
+  readonly inventory: HardwareInventory;
+  /** How it differs from the version before; null: it is the first, or what was known already. */
+  readonly changes: readonly string[] | null;
 }
 
 export interface NodeServices {

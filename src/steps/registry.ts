@@ -14,6 +14,7 @@ import { eraseDisks } from './disks/erase-disks.ts';
 import { repaveImage } from './disks/repave-image.ts';
 import { awaitReplacement } from './hardware/await-replacement.ts';
 import { finishMigration } from './hardware/finish-migration.ts';
+import { inspectHardware } from './hardware/inspect-hardware.ts';
 import { replaceHardware } from './hardware/replace-hardware.ts';
 import { rmaAction } from './hardware/rma-action.ts';
 import { netReconfig } from './host/net-reconfig.ts';
@@ -44,6 +45,7 @@ export const STEP_KINDS: ReadonlyMap<string, AnyStepKind> = new Map(
     sshCommand,
     netReconfig,
     rmaAction,
+    inspectHardware,
     workflowStage,
   ].map((kind) => [kind.kind, kind as AnyStepKind]),
 );

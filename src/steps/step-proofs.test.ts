@@ -3,11 +3,14 @@
  * kinds come from the registry: one without a scenario here fails.
  */
 import { describe, expect, it } from 'vitest';
+import type { HardwareInventory } from '../domain/install/hardware-inventory.ts';
 import { sampleMachine } from '../domain/machine/machine.fixture.ts';
 import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { Memo } from '../domain/operation/step.ts';
 import type { StepContext, StepHandler } from '../engine/step-handler.ts';
 import { type FakeState, settle } from '../providers/fake/fake-state.ts';
+import { NO_CONTROL_PLANE } from './control-plane.fixture.ts';
+import type { ControlPlane } from './control-plane.ts';
 import { canUndo, handlerFor, STEP_KINDS } from './registry.ts';
 import { type End, type Scenario, type ScenarioWorld, StepRun } from './step-proof.fixture.ts';
 
@@ -57,6 +60,23 @@ const CLUSTER_PROOFS: Readonly<Record<string, Proof>> = {
     leaves: { body: { cordonedBy: '', drained: false }, tasks: ['uncordon'] },
   },
 };
+
+/** A control plane that keeps inventories as the store does: by the key of the call that recorded them. */
+function recordedInventories(): ControlPlane {
+  const recorded = new Map<string, HardwareInventory>();
+  return {
+    ...NO_CONTROL_PLANE,
+    inventories: {
+      recordedBy: async ({ key }) => {
+        const inventory = recorded.get(key);
+        return inventory === undefined ? null : { version: 1, inventory, changes: null };
+      },
+      record: async ({ key }, inventory) => {
+        recorded.set(key, inventory);
+      },
+    },
+  };
+}
 
 const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
   netboot: {
@@ -186,6 +206,16 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
       onTheLine: true,
       harmless: true,
       leaves: { tasks: ['exec ip -brief address && ip route'] },
+    },
+  },
+  inspect: {
+    'of a machine that is up': {
+      config: {},
+      onTheLine: true,
+      harmless: true,
+      controlPlane: recordedInventories,
+      leaves: { tasks: [] },
+      undone: ({ task }) => task === null,
     },
   },
   cluster: CLUSTER_PROOFS,

@@ -12,6 +12,7 @@ import {
   OperatorAction_Value,
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import {
   RolloutService,
   type RolloutStepSchema,
@@ -280,6 +281,19 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
         return name;
       },
       call: (name) => rollouts().deleteBudget({ name }),
+    },
+  },
+  [HardwareService.typeName]: {
+    getHardware: 'reads',
+    listHardwareChanges: 'reads',
+    diffHardware: 'reads',
+    inspectMachine: {
+      kind: 'operation',
+      before: machine,
+      call: (machineId) =>
+        server
+          .client(HardwareService, server.adminToken)
+          .inspectMachine({ machineId, requestId: requestId() }),
     },
   },
   [ViewService.typeName]: {

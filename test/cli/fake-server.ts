@@ -26,6 +26,12 @@ import {
   type PoolSchema,
   TokenSchema,
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import {
+  type HardwareChangeSchema,
+  type HardwareDiffSchema,
+  type HardwareSchema,
+  HardwareService,
+} from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import { RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { MachineService as V1MachineService } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
 import type { Plan } from '../../src/gen/baremetal/v1/plan_pb.ts';
@@ -100,6 +106,9 @@ export class FakeFleet {
   pools: Array<MessageInitShape<typeof PoolSchema>> = [];
   explanation: MessageInitShape<typeof ExplanationSchema> = { inService: true };
   actions: MessageInitShape<typeof OperatorActionRecordSchema>[] = [];
+  hardware: MessageInitShape<typeof HardwareSchema> = {};
+  hardwareChanges: MessageInitShape<typeof HardwareChangeSchema>[] = [];
+  hardwareDiff: MessageInitShape<typeof HardwareDiffSchema> = {};
   readonly events: OperationEvent[] = [];
   readonly logs: LogChunk[] = [];
   readonly calls: Recorded[] = [];
@@ -289,6 +298,10 @@ function handlersOf(fleet: FakeFleet): Record<string, Handler> {
     removeMachine: (request) => fleet.start(OperationType.REMOVE, request),
     eraseMachine: (request) => fleet.start(OperationType.ERASE, request),
     migrateMachine: (request) => fleet.start(OperationType.MIGRATE, request),
+    inspectMachine: (request) => fleet.start(OperationType.INSPECT, request),
+    getHardware: () => fleet.hardware,
+    listHardwareChanges: () => ({ changes: fleet.hardwareChanges }),
+    diffHardware: () => fleet.hardwareDiff,
     setServiceState: ({ machineId }) => fleet.machine(machineId),
     createMachine: ({ machineId, pool, provider }) => ({
       machine: {
@@ -328,7 +341,7 @@ export interface FakeServer {
 export async function startFakeServer(fleet: FakeFleet, port = 0): Promise<FakeServer> {
   const server = new Server();
   const handlers = handlersOf(fleet);
-  for (const service of [MachineService, OperationService, AdminService])
+  for (const service of [MachineService, OperationService, AdminService, HardwareService])
     addService(server, service, handlers, fleet);
   addService(server, RolloutService, rolloutHandlersOf(fleet), fleet);
   for (const service of [V1MachineService, PlanService, RunService])

@@ -40,6 +40,7 @@ const METHODS = {
   },
   remoteExec: { run: 'command' },
   inspect: { host: 'read', bmc: 'read', cluster: 'read' },
+  inventory: { readHardware: 'read' },
   upstream: {
     find: 'read',
     findOnly: 'read',

@@ -7,6 +7,7 @@ import { bmcFields, machineWith } from '../datacenter/bmc-site.ts';
 import { clustersOf, createSite, type Site } from '../datacenter/site.ts';
 import { needs } from '../parts/debian-packages.ts';
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { RedfishSimulator } from '../parts/redfish/simulator.ts';
 import { createKey } from '../parts/sshd.ts';
 import { until } from '../parts/until.ts';
 import {
@@ -68,6 +69,8 @@ const programs = needs('ipmi', 'sshd');
 
 let connected: ConnectedSite;
 let bmc: IpmiBmc;
+/** IPMI has no inventory. */
+let redfish: RedfishSimulator;
 let site: Site;
 let denied: Site;
 let reboots = '';
@@ -127,6 +130,9 @@ const cases: Cases = {
     run: (call) => site.can.power.reboot(call, 'ssh', bootBefore),
     settled: () => until(() => bootId() !== bootBefore),
   },
+  'inventory.readHardware': {
+    run: (call) => site.can.inventory.readHardware({ ...call, machine: machineWith(redfish.url) }),
+  },
   'netboot.bootDevice': { prepare: switchedOn, run: (call) => site.can.netboot.bootDevice(call) },
   'netboot.setBootDevice': {
     prepare: switchedOn,
@@ -166,7 +172,12 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
     const clusters = clustersOf(api);
     const options = { installs, hostFiles: host.files };
     // A BMC that does not answer times out early, so that the suite is fast.
-    site = createSite(sshd, { ...options, clusters, bmc: { ...bmcFields(bmc), power_off_seconds: 20 } });
+    site = createSite(sshd, {
+      ...options,
+      clusters,
+      bmc: { ...bmcFields(bmc), power_off_seconds: 20, redfish: { plaintext: 'allowed' } },
+    });
+    redfish = await RedfishSimulator.start({ tls: null, user: bmc.user, password: bmc.password });
     const strangerKey = join(host.dir, 'stranger');
     createKey(strangerKey, 'ed25519');
     const wrong = (name: string, text: string) => {
@@ -188,6 +199,7 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
       snapshot: async () => ({
         ...(connected.snapshot() as object),
         power: [bmc.isOn(), bmc.boots()],
+        redfish: redfish.changes(),
         nextBoot: readFileSync(bootFile(), 'utf8'),
         reboots: readFileSync(reboots, 'utf8'),
         order: installs.order_,
@@ -229,6 +241,8 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
       secrets: [...connectedSecrets(connected), bmc.password, 'not-this-one'],
       close: async () => {
         for (const each of [site, denied]) each.remove();
+        await site.provider.stop?.();
+        await redfish.stop();
         await bmc.stop();
         await connected.close();
       },

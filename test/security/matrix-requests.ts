@@ -36,6 +36,7 @@ const V1 = 'baremetal.v1.';
 const V2 = 'baremetal.v2.';
 const ADMIN = 'baremetal.admin.v1.AdminService/';
 const FLEET = 'baremetal.fleet.v1.FleetService/';
+const HARDWARE = 'baremetal.fleet.v1.HardwareService/';
 const VIEWS = 'baremetal.fleet.v1.ViewService/';
 const ROLLOUTS = 'baremetal.fleet.v1.RolloutService/';
 
@@ -111,6 +112,10 @@ export const CALLS: Readonly<Record<string, MatrixCall>> = {
   [`${VIEWS}DeleteView`]: listed(() => ({ page: 'machines', name: '' })),
   [`${VIEWS}ShareView`]: listed(() => ({ page: 'machines', name: 'matrix', query: '' })),
   [`${VIEWS}UnshareView`]: listed(() => ({ page: 'machines', name: '' })),
+  [`${HARDWARE}GetHardware`]: machine,
+  [`${HARDWARE}ListHardwareChanges`]: machine,
+  [`${HARDWARE}DiffHardware`]: machine,
+  [`${HARDWARE}InspectMachine`]: machine,
   [`${ADMIN}CreatePool`]: { outside: 'refused', request: ({ pool }) => ({ name: pool }) },
   [`${ADMIN}ListPools`]: listed(),
   [`${ADMIN}GetPool`]: named(({ pool }) => ({ name: pool })),

@@ -1,6 +1,7 @@
 import { Client as Channel } from '@grpc/grpc-js';
 import type { AdminService } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { FleetService } from '../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import type { HardwareService } from '../../gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import type { RolloutService } from '../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import type { MachineService as V1MachineService } from '../../gen/baremetal/v1/machine_service_pb.ts';
 import type { PlanService } from '../../gen/baremetal/v1/plan_service_pb.ts';
@@ -25,6 +26,7 @@ export interface Api {
   readonly admin: Client<typeof AdminService>;
   readonly fleet: Client<typeof FleetService>;
   readonly rollouts: Client<typeof RolloutService>;
+  readonly hardware: Client<typeof HardwareService>;
   close(): void;
 }
 
@@ -81,6 +83,10 @@ export function connect(
     ),
     rollouts: createClient(
       async () => (await import('../../gen/baremetal/fleet/v1/rollout_service_pb.ts')).RolloutService,
+      settings,
+    ),
+    hardware: createClient(
+      async () => (await import('../../gen/baremetal/fleet/v1/hardware_service_pb.ts')).HardwareService,
       settings,
     ),
     close: () => channel.close(),

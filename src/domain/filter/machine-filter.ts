@@ -2,6 +2,12 @@
 import { presenceLifecycle } from '../agent/presence.ts';
 import { ATTENTION_TYPES, attentionCondition, attentionType } from '../condition/attention.ts';
 import { CONDITION_TYPES } from '../condition/condition.ts';
+import {
+  HARDWARE_FIELD_NAMES,
+  HARDWARE_FIELDS,
+  type HardwareField,
+  type HardwareFilterName,
+} from '../hardware/hardware-summary.ts';
 import { installLifecycle } from '../install/install-state.ts';
 import { statesOf } from '../lifecycle/lifecycle.ts';
 import { availability, UNAVAILABLE_REASONS } from '../machine/availability.ts';
@@ -33,6 +39,16 @@ const SPEC_ATTRIBUTES = Object.fromEntries(
   SPEC_FIELD_NAMES.map((name) => [`spec.${name}`, specAttribute(name)]),
 ) as Readonly<Record<SpecAttribute, WholeAttribute>>;
 
+function hardwareAttribute(name: HardwareField): WholeAttribute {
+  return HARDWARE_FIELDS[name].kind === 'number'
+    ? { kind: 'integer', get: ({ hardware }) => hardware?.[name] as number | undefined }
+    : { kind: 'string', get: ({ hardware }) => hardware?.[name] as string | undefined };
+}
+
+const HARDWARE_ATTRIBUTES = Object.fromEntries(
+  HARDWARE_FIELD_NAMES.map((name) => [HARDWARE_FIELDS[name].filter, hardwareAttribute(name)]),
+) as Readonly<Record<HardwareFilterName, WholeAttribute>>;
+
 /** The store has a column for each (src/store/filter/machine-columns.ts). */
 const ATTRIBUTES = {
   machine_id: { kind: 'string', get: (machine) => machine.machineId },
@@ -63,6 +79,7 @@ const ATTRIBUTES = {
   rollout: { kind: 'reference' },
   ...SPEC_ATTRIBUTES,
   effective_rack: { kind: 'string', get: (machine) => rackOf(machine) || null },
+  ...HARDWARE_ATTRIBUTES,
   labels: { kind: 'map', get: (machine) => machine.labels },
   conditions: {
     kind: 'flags',

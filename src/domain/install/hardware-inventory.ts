@@ -24,13 +24,28 @@ export interface CpuFacts {
   readonly threads?: number;
 }
 
+/** One socket. */
+export interface ProcessorFacts {
+  readonly slot?: string;
+  readonly model?: string;
+  readonly manufacturer?: string;
+  readonly architecture?: string;
+  readonly cores?: number;
+  readonly threads?: number;
+  readonly serial_number?: string;
+  readonly microcode?: string;
+  readonly health?: string;
+}
+
 export interface MemoryModule {
   readonly slot?: string;
   readonly size_bytes?: number;
+  readonly type?: string;
   readonly speed_mts?: number;
   readonly manufacturer?: string;
   readonly serial_number?: string;
   readonly part_number?: string;
+  readonly health?: string;
 }
 
 export interface DiskFacts {
@@ -41,6 +56,13 @@ export interface DiskFacts {
   readonly transport?: string;
   readonly rotational?: boolean;
   readonly removable?: boolean;
+  readonly slot?: string;
+  readonly manufacturer?: string;
+  readonly part_number?: string;
+  readonly firmware_version?: string;
+  /** How much of its life is left, in percent. */
+  readonly life_left_percent?: number;
+  readonly health?: string;
 }
 
 export interface NicFacts {
@@ -50,45 +72,132 @@ export interface NicFacts {
   readonly link?: boolean;
   readonly driver?: string;
   readonly pci_address?: string;
+  readonly slot?: string;
+  readonly manufacturer?: string;
+  readonly model?: string;
+  readonly serial_number?: string;
+  readonly part_number?: string;
+  readonly firmware_version?: string;
+  /** The switch and its port, as LLDP names them. */
+  readonly neighbour?: string;
+  readonly neighbour_port?: string;
+  readonly health?: string;
 }
 
 export interface GpuFacts {
   readonly pci_address?: string;
   readonly vendor_id?: string;
   readonly device_id?: string;
+  readonly slot?: string;
+  readonly manufacturer?: string;
+  readonly model?: string;
+  readonly serial_number?: string;
+  readonly part_number?: string;
+  readonly firmware_version?: string;
+  readonly memory_bytes?: number;
+  readonly health?: string;
+}
+
+/** What is in PCIe slots besides GPUs and network cards, and what is soldered on. */
+export interface PcieFacts {
+  readonly slot?: string;
+  readonly model?: string;
+  readonly manufacturer?: string;
+  readonly device_class?: string;
+  readonly serial_number?: string;
+  readonly part_number?: string;
+  readonly firmware_version?: string;
+  readonly health?: string;
+}
+
+export interface PowerSupplyFacts {
+  readonly slot?: string;
+  readonly model?: string;
+  readonly manufacturer?: string;
+  readonly serial_number?: string;
+  readonly part_number?: string;
+  readonly firmware_version?: string;
+  readonly capacity_watts?: number;
+  readonly health?: string;
+}
+
+export interface FirmwareFacts {
+  readonly component?: string;
+  /** The name that the source gives it. */
+  readonly name?: string;
+  readonly version?: string;
 }
 
 export interface HardwareInventory {
   readonly system?: SystemFacts;
   readonly cpu?: CpuFacts;
+  readonly processors?: readonly ProcessorFacts[];
   readonly memory?: { readonly total_bytes?: number; readonly modules?: readonly MemoryModule[] };
   readonly disks?: readonly DiskFacts[];
   readonly nics?: readonly NicFacts[];
   readonly gpus?: readonly GpuFacts[];
+  readonly pcie_devices?: readonly PcieFacts[];
+  readonly power_supplies?: readonly PowerSupplyFacts[];
+  readonly firmware?: readonly FirmwareFacts[];
 }
 
-/** What reported the inventory. */
-export type InventorySource = 'installer';
+/** What reports hardware, the most trusted first: a BMC also sees what no operating system has a driver for. */
+export const INVENTORY_SOURCES = {
+  bmc: 'its BMC',
+  installer: 'the installer that it booted',
+  agent: 'its agent',
+} as const satisfies Record<string, string>;
+
+export type InventorySource = keyof typeof INVENTORY_SOURCES;
+export const INVENTORY_SOURCE_NAMES = Object.keys(INVENTORY_SOURCES) as InventorySource[];
 
 export interface KeptInventory {
   readonly source: InventorySource;
+  /** Grows with each change of what the source reports. */
+  readonly version: number;
   readonly inventory: HardwareInventory;
   readonly reportedAt: Date;
   /** The time of the last change. */
   readonly changedAt: Date;
 }
 
+/** One version of what a source reports. */
+export interface HardwareVersion {
+  readonly machineId: string;
+  readonly source: InventorySource;
+  readonly version: number;
+  readonly foundAt: Date;
+  /** As "kind:id"; empty where it was not kept. */
+  readonly foundBy: string;
+  readonly operationId: string | null;
+  /** How it differs from the version before, as sentences; empty for the first. */
+  readonly changes: readonly string[];
+}
+
 type Part = Readonly<Record<string, unknown>>;
 
 /** Parts that a machine has several of: their name, and the field that identifies one. */
 const SEVERAL = {
-  disk: { of: (inventory: HardwareInventory) => inventory.disks, keys: ['serial_number', 'name'] },
+  disk: { of: (inventory: HardwareInventory) => inventory.disks, keys: ['slot', 'serial_number', 'name'] },
   NIC: { of: (inventory: HardwareInventory) => inventory.nics, keys: ['mac_address', 'name'] },
-  GPU: { of: (inventory: HardwareInventory) => inventory.gpus, keys: ['pci_address'] },
+  GPU: {
+    of: (inventory: HardwareInventory) => inventory.gpus,
+    keys: ['pci_address', 'slot', 'serial_number'],
+  },
   'memory module': {
     of: (inventory: HardwareInventory) => inventory.memory?.modules,
     keys: ['slot', 'serial_number'],
   },
+  processor: { of: (inventory: HardwareInventory) => inventory.processors, keys: ['slot'] },
+  'PCIe device': {
+    of: (inventory: HardwareInventory) => inventory.pcie_devices,
+    keys: ['slot', 'serial_number'],
+  },
+  'power supply': {
+    of: (inventory: HardwareInventory) => inventory.power_supplies,
+    keys: ['slot', 'serial_number'],
+  },
+  firmware: { of: (inventory: HardwareInventory) => inventory.firmware, keys: ['component'] },
 } as const satisfies Record<
   string,
   {
@@ -98,7 +207,7 @@ const SEVERAL = {
 >;
 
 /** Fields that differ between boots of the same hardware. */
-const FLEETING = new Set(['speed_mbps', 'link', 'name']);
+const FLEETING = new Set(['speed_mbps', 'link', 'name', 'life_left_percent']);
 const MEMORY_STEP = 256 * 1024 * 1024;
 
 /** What changed, as sentences; empty when the hardware is the same. */
@@ -107,9 +216,11 @@ export function hardwareChanges(before: HardwareInventory, after: HardwareInvent
     ...fieldChanges('system', before.system ?? {}, after.system ?? {}),
     ...fieldChanges('CPU', before.cpu ?? {}, after.cpu ?? {}),
     ...fieldChanges('memory', memorySize(before), memorySize(after)),
-    ...Object.entries(SEVERAL).flatMap(([noun, { of, keys }]) =>
-      partChanges(noun, keys, of(before) ?? [], of(after) ?? []),
-    ),
+    ...Object.entries(SEVERAL).flatMap(([noun, { of, keys }]) => {
+      const found = of(after);
+      // A source that says nothing of these parts does not say that they are gone.
+      return found === undefined ? [] : partChanges(noun, keys, of(before) ?? [], found);
+    }),
   ];
 }
 
@@ -123,6 +234,7 @@ function fieldChanges(noun: string, before: object, after: object): string[] {
   const [old, found] = [before as Part, after as Part];
   return [...new Set([...Object.keys(old), ...Object.keys(found)])]
     .filter((name) => !FLEETING.has(name) && old[name] !== found[name])
+    .sort()
     .map((name) => `${noun}: ${name} was ${said(old[name])}, is ${said(found[name])}`);
 }
 

@@ -16,6 +16,7 @@ export function sampleMachine(fields: Partial<Machine> = {}): Machine {
     conditions: {},
     observed: null,
     maintenance: null,
+    hardware: null,
     activeOperationId: null,
     activeOperationType: null,
     enteredServiceAt: null,

@@ -1,5 +1,6 @@
 import type { Presence } from '../agent/presence.ts';
 import type { Conditions } from '../condition/condition.ts';
+import type { HardwareSummary } from '../hardware/hardware-summary.ts';
 import type { InstallState } from '../install/install-state.ts';
 import type { OperationType } from '../operation/operation-type.ts';
 import type { Maintenance } from './maintenance.ts';
@@ -28,6 +29,8 @@ export interface Machine {
   readonly observed: ObservedState | null;
   /** Null in any other phase than MAINTENANCE. */
   readonly maintenance: Maintenance | null;
+  /** The main facts of its hardware; null: no source has reported it. */
+  readonly hardware: HardwareSummary | null;
   readonly activeOperationId: string | null;
   readonly activeOperationType: OperationType | null;
   /** When it first was READY or active; null: it was never in service. */

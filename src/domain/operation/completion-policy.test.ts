@@ -24,6 +24,7 @@ const FAILURE_REASONS = {
   REMOVE: 'RemoveFailed',
   ERASE: 'EraseFailed',
   MIGRATE: 'MigrateFailed',
+  INSPECT: 'InspectFailed',
 } as const satisfies Record<OperationType, string>;
 
 const cause = { at: new Date(0), actor: { kind: 'system', id: 'r' }, operationId: 'op-1' } as const;

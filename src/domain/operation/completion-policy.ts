@@ -10,7 +10,13 @@ import { CLEANUP_STAGES, DRAINING_STAGES } from '../workflow/stage.ts';
 import type { OperationStatus } from './operation-status.ts';
 import { OPERATION_TYPE_NAMES, type OperationType } from './operation-type.ts';
 
-export type CompletionPolicyName = 'operation' | 'run' | 'onboarding' | 'decommission' | 'removal';
+export type CompletionPolicyName =
+  | 'operation'
+  | 'run'
+  | 'onboarding'
+  | 'decommission'
+  | 'removal'
+  | 'inspection';
 
 /** What a policy decides by. */
 export interface Ending {
@@ -91,6 +97,8 @@ const COMPLETION_POLICIES = {
     failed: (ending) => ({ ...stopsRemoving(), conditions: [attention(ending), notCanceled(ending)] }),
     canceled: (ending) => ({ ...stopsRemoving(), conditions: [canceled(ending)] }),
   },
+  // It changed nothing on the machine, so its failure says nothing of the machine.
+  inspection: { succeeded: () => ({}), failed: () => ({}), canceled: () => ({}) },
 } as const satisfies Record<CompletionPolicyName, Record<EndKind, (ending: Ending) => MachineChange>>;
 
 /** An RMA run ends with the RMA flag, whatever its plan. The flag has precedence over the phase, which stays as it is. */

@@ -23,6 +23,8 @@ const DISRUPTION = {
   REMOVE: 'disruptive',
   ERASE: 'disruptive',
   MIGRATE: 'disruptive',
+  // Only its BMC is read.
+  INSPECT: 'harmless',
 } as const satisfies Record<OperationType, Disruption>;
 
 export function isDisruptive(type: OperationType): boolean {

@@ -12,11 +12,20 @@ export type WorkflowType = 'ONBOARD' | 'DECOMMISSION' | 'DRAIN' | 'REMOVE';
 
 const WORKFLOW_TYPE_NAMES: readonly WorkflowType[] = ['ONBOARD', 'DECOMMISSION', 'DRAIN', 'REMOVE'];
 
-export type OperationType = PhaseGatedType | PlanOnlyType | WorkflowType | HardwareOperationType;
+/** Changes nothing on a machine, so it may start in any phase (docs/hardware.md). */
+export type InspectionType = 'INSPECT';
+
+export type OperationType =
+  | PhaseGatedType
+  | PlanOnlyType
+  | WorkflowType
+  | HardwareOperationType
+  | InspectionType;
 
 export const OPERATION_TYPE_NAMES: readonly OperationType[] = [
   ...PHASE_GATED_TYPE_NAMES,
   ...PLAN_ONLY_TYPE_NAMES,
   ...WORKFLOW_TYPE_NAMES,
   ...HARDWARE_OPERATION_NAMES,
+  'INSPECT',
 ];

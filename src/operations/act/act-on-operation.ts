@@ -96,6 +96,10 @@ function takenOutOfService({ completionPolicy, steps, current }: Job): MachineCh
 
 /** A retry must not wipe a machine that has returned to service since the operation failed. */
 function checkGates({ type, completionPolicy }: Job, machine: Machine): void {
+  if (type === 'INSPECT') {
+    checkFlags(machine);
+    return;
+  }
   if (isHardwareOperation(type)) {
     checkHardwareGates(machine, type);
     return;

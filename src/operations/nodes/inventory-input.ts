@@ -37,6 +37,17 @@ const pciId: LenientReader<string> = (value, field, note) => {
   return undefined;
 };
 
+/** What every part that can be taken out may say of itself. */
+const fieldReplaceable = {
+  slot: text,
+  model: text,
+  manufacturer: text,
+  serial_number: text,
+  part_number: text,
+  firmware_version: text,
+  health: text,
+};
+
 const reader = lenientObject({
   system: lenientObject({
     vendor: text,
@@ -51,16 +62,32 @@ const reader = lenientObject({
     bios_date: text,
   }),
   cpu: lenientObject({ model: text, architecture: text, sockets: count, cores: count, threads: count }),
+  processors: lenientList(
+    lenientObject({
+      slot: text,
+      model: text,
+      manufacturer: text,
+      architecture: text,
+      cores: count,
+      threads: count,
+      serial_number: text,
+      microcode: text,
+      health: text,
+    }),
+    64,
+  ),
   memory: lenientObject({
     total_bytes: size,
     modules: lenientList(
       lenientObject({
         slot: text,
         size_bytes: size,
+        type: text,
         speed_mts: count,
         manufacturer: text,
         serial_number: text,
         part_number: text,
+        health: text,
       }),
       256,
     ),
@@ -68,12 +95,12 @@ const reader = lenientObject({
   disks: lenientList(
     lenientObject({
       name: text,
-      model: text,
-      serial_number: text,
       size_bytes: size,
       transport: text,
       rotational: flag,
       removable: flag,
+      life_left_percent: lenientCount(0, 100),
+      ...fieldReplaceable,
     }),
     256,
   ),
@@ -85,10 +112,25 @@ const reader = lenientObject({
       link: flag,
       driver: text,
       pci_address: text,
+      neighbour: text,
+      neighbour_port: text,
+      ...fieldReplaceable,
     }),
     128,
   ),
-  gpus: lenientList(lenientObject({ pci_address: text, vendor_id: pciId, device_id: pciId }), 64),
+  gpus: lenientList(
+    lenientObject({
+      pci_address: text,
+      vendor_id: pciId,
+      device_id: pciId,
+      memory_bytes: size,
+      ...fieldReplaceable,
+    }),
+    64,
+  ),
+  pcie_devices: lenientList(lenientObject({ device_class: text, ...fieldReplaceable }), 256),
+  power_supplies: lenientList(lenientObject({ capacity_watts: count, ...fieldReplaceable }), 64),
+  firmware: lenientList(lenientObject({ component: text, name: text, version: text }), 512),
 });
 
 /** A part without any readable field is dropped. */

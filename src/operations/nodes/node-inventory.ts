@@ -1,12 +1,13 @@
 /** Hardware inventories that machines report: stored with source and time; changes go into the history. */
+import { actorLabel } from '../../domain/actor.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import { type HardwareInventory, hardwareChanges } from '../../domain/install/hardware-inventory.ts';
 import type { Node } from '../../domain/install/node.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { MAX_MACS } from '../../domain/machine/spec-check.ts';
 import type { Session } from '../../store/database/database.ts';
+import { findHardwareInventories, recordInventory } from '../../store/hardware/hardware-inventories.ts';
 import { isHardwareTaken, takenHardware } from '../../store/machines/machine-hardware.ts';
-import { findHardwareInventory, storeHardwareInventory } from '../../store/nodes/hardware-inventories.ts';
 import { changeNode } from '../../store/nodes/nodes.ts';
 import { machineChanges, machineEvent } from '../machines/inventory.ts';
 import { type NodeCause, traceEvent } from './node-changes.ts';
@@ -34,7 +35,8 @@ export async function keepInventory(
   { inventory, mayChange, mayCome, cause }: ReportedInventory,
 ): Promise<{ readonly events: readonly NewEvent[] } | { readonly dropped: string }> {
   const { now } = cause;
-  const before = await findHardwareInventory(session, node.machineId);
+  const kept = await findHardwareInventories(session, node.machineId);
+  const before = kept.find(({ source }) => source === 'installer') ?? null;
   const changes = before === null ? null : hardwareChanges(before.inventory, inventory);
   const isSame = changes !== null && changes.length === 0;
   if (!mayChange && (before !== null || !mayCome)) {
@@ -42,11 +44,13 @@ export async function keepInventory(
       ? { events: [] }
       : { dropped: 'dropped: the inventory of a known node changes only with the token of its boot' };
   }
-  await storeHardwareInventory(session, node.machineId, {
+  await recordInventory(session, node.machineId, {
     source: 'installer',
     inventory,
-    reportedAt: now,
-    changedAt: isSame && before !== null ? before.changedAt : now,
+    at: now,
+    foundBy: actorLabel(cause.actor),
+    operationId: cause.operationId,
+    key: '',
   });
   if (isSame) return { events: [] };
   return { events: [changeEvent(node, cause, changes)] };
@@ -108,7 +112,7 @@ export async function fillMacAddresses(
   }
 }
 
-async function freeAddresses(
+export async function freeAddresses(
   session: Session,
   { machineId, spec }: Machine,
   addresses: readonly string[],

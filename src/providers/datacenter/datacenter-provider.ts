@@ -82,7 +82,7 @@ function capabilitiesOf(
   bmcs: BmcControls,
   bmc: NonNullable<DatacenterConfiguration['bmc']>,
   hosts: SshHosts,
-): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing'> {
+): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing' | 'inventory'> {
   const options = {
     power: createBmcPower({ controlOf: bmcs.of, remoteExec: hosts }),
     netboot: createBmcNetboot(bmcs.of),
@@ -91,5 +91,9 @@ function capabilitiesOf(
     powerOffMs: bmc.power_off_seconds * 1000,
     now,
   };
-  return { ...withNetworkInstalls(options), erasing: erasingByReports(options) };
+  return {
+    ...withNetworkInstalls(options),
+    erasing: erasingByReports(options),
+    inventory: { readHardware: async (call) => bmcs.of(call.machine).readHardware(call) },
+  };
 }

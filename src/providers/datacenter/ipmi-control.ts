@@ -1,4 +1,6 @@
 /** Power and boot device over IPMI. */
+import type { Machine } from '../../domain/machine/machine.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
 import type { BmcConfiguration } from './bmc-configuration.ts';
 import type { BmcControl } from './bmc-control.ts';
 import { bootDeviceNotSet, isRefusedByBmc } from './bmc-refusal.ts';
@@ -42,9 +44,23 @@ export function createIpmiControl(bmcs: Bmcs, configuration: BmcConfiguration): 
         call.log(`The BMC says: next boot from ${set}`);
       });
     },
+    readHardware: async ({ machine }) => {
+      throw noInventory(machine);
+    },
+    checkInspect: (machine) => {
+      throw noInventory(machine);
+    },
     probe: (machine, signal) => bmcs.probe(machine, signal),
     checkStart: (machine) => bmcs.checkStart(machine),
   };
+}
+
+function noInventory({ machineId }: Machine): StepFailure {
+  return new StepFailure({
+    class: 'permanent',
+    code: 'REDFISH_NOT_OFFERED',
+    message: `the BMC of ${machineId} is reached over IPMI, which does not say what hardware a machine has; set spec.bmc_endpoint to the URL of its Redfish service`,
+  });
 }
 
 /** A BMC that does not have the parameter works without it. */

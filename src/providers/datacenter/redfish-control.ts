@@ -1,6 +1,7 @@
 /** Power and boot device over Redfish. */
 import { StepFailure } from '../../engine/step-handler.ts';
 import { readBootSource, setBootSource } from '../../redfish/boot-override.ts';
+import { readHardware } from '../../redfish/hardware/read-hardware.ts';
 import { RedfishFailure } from '../../redfish/redfish-failure.ts';
 import type { RedfishServices } from '../../redfish/redfish-services.ts';
 import { powerOf, reset } from '../../redfish/system-power.ts';
@@ -34,6 +35,8 @@ export function createRedfishControl(
         if (set !== source) throw bootDeviceNotSet(service.where, device, set);
         call.log(`The BMC says: next boot from ${set}`);
       }),
+    readHardware: (call) => services.use(call, (service) => readHardware(service, call.log)),
+    checkInspect: () => {},
     async probe(machine, signal) {
       try {
         return await services.tryUse(machine, signal, async (service) => {

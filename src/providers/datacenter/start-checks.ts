@@ -41,6 +41,10 @@ export function datacenterStartChecks({
       bmcs?.checkStart(machine);
       installs.checkErase(machine, facts);
     },
+    inventory: (machine) => {
+      bmcs?.checkStart(machine);
+      bmcs?.checkInspect(machine);
+    },
     remoteExec: (machine) => hosts.checkStart(machine),
     cluster: (machine, { kind, config }) => {
       clusterNamed(clusters, String(config.cluster_ref ?? machine.spec.target_cluster_ref));

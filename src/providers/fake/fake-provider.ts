@@ -6,6 +6,7 @@ import { inClusterCondition } from '../../domain/condition/node-observation.ts';
 import type { Inspect, Netboot, PowerControl, Provider, ProviderCall } from '../provider.ts';
 import { createFakeCluster } from './fake-cluster.ts';
 import { createFakeErasing, createFakeImaging } from './fake-disks.ts';
+import { fakeHardware } from './fake-hardware.ts';
 import { checkFakeLabels, isFakeLabel } from './fake-labels.ts';
 import { sightOf } from './fake-state.ts';
 import { FakeTasks, type FakeWorld, taskCall } from './fake-tasks.ts';
@@ -35,6 +36,7 @@ export function createFakeProvider({ name, world, now, switchesPower }: FakeProv
         },
       },
       inspect: createFakeInspect(tasks),
+      inventory: { readHardware: async ({ machine, log }) => fakeHardware(machine, log) },
       netboot: createFakeNetboot(tasks),
       imaging: createFakeImaging(tasks),
       erasing: createFakeErasing(tasks),

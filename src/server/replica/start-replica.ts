@@ -2,6 +2,7 @@
  * A replica: every part of the serving process, made and joined in the order in which they depend on each other. Nothing
  * else in the code knows all of them.
  */
+import { createHardwareInventories } from '../../operations/hardware/hardware-inventories.ts';
 import { createHardwareMoves } from '../../operations/nodes/hardware-moves.ts';
 import { createNetworkInstalls } from '../../operations/nodes/network-installs.ts';
 import { createNodeServices } from '../../operations/nodes/stage-services.ts';
@@ -69,7 +70,9 @@ export async function startReplica(
     serverUrl: () => configuration.netboot.base_url ?? httpUrl,
     hooks: siteHooks(configuration, addresses.hooks),
   });
-  const controlPlane: ControlPlane = { nodeServices, hardware: createHardwareMoves(nodes) };
+  const controlPlane: ControlPlane = { nodeServices, hardware: createHardwareMoves(nodes),
+    inventories: createHardwareInventories(nodes),
+  };
 
   const rollouts = createRolloutRunner(services, {
     leaseMs: options.settings.leaseMs,

@@ -25,6 +25,7 @@ import { type SignInDependencies, signInRoutes } from '../../surfaces/rest/sign-
 import { adminService } from '../../surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from '../../surfaces/rpc/fleet/fleet-service.ts';
 import { rolloutService } from '../../surfaces/rpc/fleet/rollout-service.ts';
+import { hardwareService } from '../../surfaces/rpc/fleet/hardware-service.ts';
 import { viewService } from '../../surfaces/rpc/fleet/view-service.ts';
 import { startGrpcServer } from '../../surfaces/rpc/grpc-server.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
@@ -123,6 +124,7 @@ function rpcServices(dependencies: ServerDependencies): Service[] {
     fleetService(dependencies, () => services),
     rolloutService(dependencies),
     viewService(dependencies),
+    hardwareService(dependencies),
   ];
   return services;
 }

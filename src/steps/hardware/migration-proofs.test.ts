@@ -1,5 +1,6 @@
 /** The generic proofs for the steps of a migration, on an identity that is a value: twice, and broken off at each point. */
 import { describe, expect, it } from 'vitest';
+import { NO_CONTROL_PLANE } from '../control-plane.fixture.ts';
 import type { ControlPlane, NodeServices } from '../control-plane.ts';
 import { type Disturbance, type End, StepRun } from '../step-proof.fixture.ts';
 import type { HardwareMoves, HardwareView } from './hardware-moves.ts';
@@ -56,7 +57,11 @@ class Identity {
     const forgetSecrets = async () => {
       this.hasAgent = false;
     };
-    return { hardware, nodeServices: { forgetSecrets } as unknown as NodeServices };
+    return {
+      ...NO_CONTROL_PLANE,
+      hardware,
+      nodeServices: { forgetSecrets } as unknown as NodeServices,
+    };
   }
 }
 

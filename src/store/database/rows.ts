@@ -2,6 +2,7 @@
 
 import type { Presence } from '../../domain/agent/presence.ts';
 import type { Conditions } from '../../domain/condition/condition.ts';
+import type { HardwareSummary } from '../../domain/hardware/hardware-summary.ts';
 import type { InstallState } from '../../domain/install/install-state.ts';
 import type { Labels, Machine, MachineSpec, ObservedState } from '../../domain/machine/machine.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
@@ -28,6 +29,7 @@ export interface MachineRow {
   conditions: Conditions;
   observed: ObservedState | null;
   maintenance: Maintenance | null;
+  hardware: HardwareSummary | null;
   active_operation_id: string | null;
   active_operation_type: OperationType | null;
   entered_service_at: Date | null;
@@ -39,7 +41,7 @@ export interface MachineRow {
 }
 
 export const MACHINE_COLUMNS = `machine_id, labels, spec, phase, service, install, presence, pool, conditions, observed,
-  maintenance, active_operation_id, active_operation_type, entered_service_at, effective_since, service_since, install_since, created_at, updated_at`;
+  maintenance, hardware, active_operation_id, active_operation_type, entered_service_at, effective_since, service_since, install_since, created_at, updated_at`;
 
 export function machineOf(row: MachineRow): Machine {
   return {
@@ -54,6 +56,7 @@ export function machineOf(row: MachineRow): Machine {
     conditions: row.conditions,
     observed: row.observed,
     maintenance: row.phase === 'MAINTENANCE' ? row.maintenance : null,
+    hardware: row.hardware,
     activeOperationId: row.active_operation_id,
     activeOperationType: row.active_operation_type,
     enteredServiceAt: row.entered_service_at,

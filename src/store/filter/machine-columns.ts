@@ -3,6 +3,7 @@ import { ATTENTION_TYPES } from '../../domain/condition/attention.ts';
 import type { MachineAttributes } from '../../domain/filter/machine-filter.ts';
 import { SPEC_FIELD_NAMES, type SpecFieldName } from '../../domain/machine/spec-field.ts';
 import { AVAILABLE_COLUMN, UNAVAILABLE_COLUMN } from '../machines/availability-column.ts';
+import { HARDWARE_COLUMNS } from '../machines/hardware-columns.ts';
 import { HEADLINE_COLUMN, NEEDS_ATTENTION_COLUMN, TONE_COLUMN } from '../machines/headline-column.ts';
 import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../machines/schedulable-column.ts';
 import { RACK_COLUMN, specColumn } from '../machines/spec-columns.ts';
@@ -34,6 +35,7 @@ export const MACHINE_FILTER_COLUMNS = {
     `machine_id IN (SELECT of.machine_id FROM rollout_machines of WHERE of.rollout_id = ${id})`,
   ...SPEC_COLUMNS,
   effective_rack: RACK_COLUMN,
+  ...HARDWARE_COLUMNS,
   labels: 'labels',
   conditions: (key: string) => `((conditions -> '${key}' ->> 'status')::boolean)`,
   attention: ATTENTION_COLUMN,

@@ -3,8 +3,10 @@
  * request, so it is a parameter.
  */
 import { invalidField } from '../../domain/error/fault.ts';
+import { HARDWARE_FIELD_NAMES, HARDWARE_FIELDS } from '../../domain/hardware/hardware-summary.ts';
 import { checkLabelName } from '../../domain/machine/machine-input.ts';
 import { MACHINE_FILTER_COLUMNS as columns } from '../filter/machine-columns.ts';
+import { COUNTED_HARDWARE_COLUMNS, HARDWARE_COLUMNS } from './hardware-columns.ts';
 import { TONE_ORDER } from './headline-column.ts';
 import { COUNTED_SPEC_COLUMNS, SORTED_SPEC_COLUMNS } from './spec-columns.ts';
 
@@ -25,13 +27,24 @@ const GROUPS = {
   needs_attention: `${columns.needs_attention}::text`,
 } as const satisfies Record<string, string>;
 
-const COUNTED: Readonly<Record<string, string>> = { ...GROUPS, ...COUNTED_SPEC_COLUMNS };
+const COUNTED: Readonly<Record<string, string>> = {
+  ...GROUPS,
+  ...COUNTED_SPEC_COLUMNS,
+  ...COUNTED_HARDWARE_COLUMNS,
+};
 
 const TIMES = {
   effective_since: 'effective_since',
   created_at: 'created_at',
   updated_at: 'updated_at',
 } as const satisfies Record<string, string>;
+
+/** Sorted by their size, and not as texts. */
+const HARDWARE_NUMBERS = Object.fromEntries(
+  HARDWARE_FIELD_NAMES.filter((name) => HARDWARE_FIELDS[name].kind === 'number').map(
+    (name) => [HARDWARE_FIELDS[name].filter, HARDWARE_COLUMNS[HARDWARE_FIELDS[name].filter]] as const,
+  ),
+);
 
 const LABEL = 'labels.';
 
@@ -65,6 +78,7 @@ export function orderKey(name: string, field: string): MachineKey {
   const orders = {
     ...Object.fromEntries(texts.map(([key, column]) => [key, `${column} COLLATE "C"`])),
     ...TIMES,
+    ...HARDWARE_NUMBERS,
     tone: `${TONE_ORDER} COLLATE "C"`,
   };
   const label = labelKey(name, field);

@@ -18,8 +18,8 @@ import {
   setNodeState,
   tagNode,
 } from '../../operations/nodes/nodes.ts';
+import { findHardwareInventory } from '../../store/hardware/hardware-inventories.ts';
 import { listInventory } from '../../store/machines/inventory-view.ts';
-import { findHardwareInventory } from '../../store/nodes/hardware-inventories.ts';
 import { listNodes, nodeHistory } from '../../store/nodes/node-lists.ts';
 import { routeName } from '../access/known-methods.ts';
 import { requirePermission } from '../access/require-permission.ts';

@@ -10,6 +10,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { RedfishFault } from './redfish-fault.ts';
+import { type HardwareTree, hardwareTree, SimulatedHardware } from './simulated-hardware.ts';
 import { SimulatedSystem } from './simulated-system.ts';
 import { VENDOR_SHAPES, type VendorName, type VendorShape } from './vendor-shape.ts';
 
@@ -35,6 +36,7 @@ interface Answer {
 export class RedfishSimulator {
   shape: VendorShape;
   readonly system: SimulatedSystem;
+  readonly hardware = new SimulatedHardware();
   readonly user: string;
   password: string;
   readonly requests: string[] = [];
@@ -121,7 +123,8 @@ export class RedfishSimulator {
     this.requests.push(`${method} ${path}`);
     if (this.#misbehaves(request, response, path)) return;
     const text = Buffer.concat(chunks).toString('utf8');
-    const answer = this.#answer(request, method, path, text);
+    const query = new URLSearchParams(url.split('?')[1] ?? '');
+    const answer = this.#answer(request, method, path, text, query);
     if (this.fault === 'slow') await new Promise((resolve) => setTimeout(resolve, 3_000));
     this.#send(response, answer);
   }
@@ -174,7 +177,13 @@ export class RedfishSimulator {
     }
   }
 
-  #answer(request: IncomingMessage, method: string, path: string, text: string): Answer {
+  #answer(
+    request: IncomingMessage,
+    method: string,
+    path: string,
+    text: string,
+    query: URLSearchParams,
+  ): Answer {
     if (path === '/redfish') return { status: 200, body: { v1: '/redfish/v1/' } };
     if (path === '/redfish/v1') return { status: 200, body: this.#root() };
     if (path === '/redfish/v1/SessionService/Sessions' && method === 'POST') return this.#logIn(text);
@@ -188,7 +197,7 @@ export class RedfishSimulator {
     if (this.fault === 'forbidden' && method !== 'GET' && method !== 'DELETE')
       return failure(403, 'Base.1.8.InsufficientPrivilege', 'There are insufficient privileges.');
     if (method === 'DELETE') return this.#logOut(path);
-    if (method === 'GET') return this.#read(path);
+    if (method === 'GET') return this.#read(path, query);
     return this.#change(request, path, text);
   }
 
@@ -208,6 +217,11 @@ export class RedfishSimulator {
             Links: { Sessions: { '@odata.id': '/redfish/v1/SessionService/Sessions' } },
           }
         : { Links: {} }),
+      Chassis: { '@odata.id': '/redfish/v1/Chassis' },
+      UpdateService: { '@odata.id': '/redfish/v1/UpdateService' },
+      ...(shape.expand === 'none'
+        ? {}
+        : { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true, Levels: true, MaxLevels: 1 } } }),
       ...shape.root,
     };
   }
@@ -245,8 +259,37 @@ export class RedfishSimulator {
     return given.length === basic.length && timingSafeEqual(given, basic);
   }
 
-  #read(path: string): Answer {
+  /** Everything but the system itself, as it is now. */
+  #tree(): HardwareTree {
+    const { shape, systemPath, hardware } = this;
+    return hardwareTree(hardware, { systemPath, shape });
+  }
+
+  /** A collection, by pages, and whole where the query asks for it. */
+  #collection(path: string, members: readonly string[], tree: HardwareTree, query: URLSearchParams): Answer {
+    const { pageOf, expand } = this.shape;
+    const skip = Number(query.get('$skip') ?? 0);
+    const page = members.slice(skip, skip + pageOf);
+    const isWhole = expand === 'offered' && query.has('$expand');
+    const rest = skip + pageOf < members.length ? `${path}?$skip=${skip + pageOf}` : null;
+    const more = rest === null ? {} : { 'Members@odata.nextLink': isWhole ? `${rest}&$expand=.` : rest };
+    const body = {
+      '@odata.id': path,
+      Name: 'Collection',
+      'Members@odata.count': members.length,
+      Members: page.map((id) => (isWhole ? tree.resources.get(id) : { '@odata.id': id })),
+      ...more,
+    };
+    return { status: 200, body };
+  }
+
+  #read(path: string, query: URLSearchParams): Answer {
     const { shape, systemPath } = this;
+    const tree = this.#tree();
+    const members = tree.collections.get(path);
+    if (members !== undefined) return this.#collection(path, members, tree, query);
+    const resource = tree.resources.get(path);
+    if (resource !== undefined) return { status: 200, body: resource };
     const systems = [shape.systemId, ...shape.moreSystems];
     if (path === '/redfish/v1/Systems' && this.fault === 'other-schema')
       return { status: 200, body: { '@odata.id': path, Items: systems } };
@@ -303,6 +346,9 @@ export class RedfishSimulator {
       Status: { State: 'Enabled', Health: 'OK' },
       ProcessorSummary: { Count: 2, Status: { Health: 'OK' } },
       MemorySummary: { TotalSystemMemoryGiB: 96, Status: { Health: 'OK' } },
+      BiosVersion: '1.2.3',
+      SKU: 'SIM-SKU',
+      ...this.#tree().system,
       Boot: shape.bootAt === 'system' ? this.#bootBody() : { BootOrder: ['Boot0001'] },
       ...(shape.bootAt === 'settings'
         ? {

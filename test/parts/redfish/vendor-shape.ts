@@ -25,6 +25,12 @@ export interface VendorShape {
   readonly success: 'no content' | 'error-shaped' | 'task';
   readonly moreSystems: readonly string[];
   readonly hasSessions: boolean;
+  /** Whether collections are answered whole when a query asks for it; `ignored`: it is offered, and the query changes nothing. */
+  readonly expand: 'offered' | 'ignored' | 'none';
+  /** Where GPUs are. */
+  readonly gpusAt: 'processors' | 'pcie';
+  /** Members on one page of a collection. */
+  readonly pageOf: number;
 }
 
 const STANDARD: VendorShape = {
@@ -43,6 +49,9 @@ const STANDARD: VendorShape = {
   success: 'no content',
   moreSystems: [],
   hasSessions: true,
+  expand: 'none',
+  gpusAt: 'processors',
+  pageOf: 50,
 };
 
 export const VENDOR_SHAPES = {
@@ -53,6 +62,7 @@ export const VENDOR_SHAPES = {
     systemId: 'System.Embedded.1',
     manufacturer: 'Dell Inc.',
     etag: 'none',
+    expand: 'offered',
     redundantReset: { status: 409, messageId: 'IDRAC.2.8.PSU501' },
   },
   'dell-idrac10': {
@@ -88,6 +98,8 @@ export const VENDOR_SHAPES = {
     resetsListed: 'info',
     bootTargets: ['None', 'Pxe', 'Floppy', 'Usb', 'Hdd', 'BiosSetup', 'UsbCd', 'UefiBootNext', 'UefiHttp'],
     bootMode: 'reverts',
+    expand: 'ignored',
+    gpusAt: 'pcie',
   },
   lenovo: {
     ...STANDARD,
@@ -95,6 +107,7 @@ export const VENDOR_SHAPES = {
     manufacturer: 'Lenovo',
     resetsListed: 'info',
     bootLengths: ['Disabled', 'Once'],
+    pageOf: 3,
     success: 'task',
   },
   openbmc: {

@@ -43,6 +43,7 @@ const SENTENCES = {
   rollout: ({ subject, from, to }) =>
     from === '' ? `started rollout ${subject}` : `set rollout ${subject} to ${words(to)}`,
   view: record,
+  hardware: ({ machineId, to }) => `recorded the hardware of ${machineId}: ${to}`,
 } as const satisfies Record<EventKind, (event: Said) => string>;
 
 export function sentence(event: Said): string {

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { OPERATIONS } from '../../operations/v2-operations.ts';
 import { watchFleet } from '../operations/watch-operations.ts';
-import { eraseMachine, migrateMachine } from '../workflows/hardware-workflows.ts';
+import { eraseMachine, inspectMachine, migrateMachine } from '../workflows/hardware-workflows.ts';
 import {
   decommissionMachine,
   drainMachine,
@@ -48,6 +48,7 @@ const VERBS = [
   decommissionMachine,
   drainMachine,
   removeMachine,
+  inspectMachine,
   eraseMachine,
   migrateMachine,
   setServiceState,

@@ -1,4 +1,4 @@
-/** Operations on the hardware of machines: erase their disks, move them to other hardware. */
+/** Operations on the hardware of machines: read what they have, erase their disks, move them to other hardware. */
 import type { Command } from 'commander';
 import { ERASE_METHOD_NAMES, ERASE_METHODS } from '../../../domain/install/erasure.ts';
 import { HARDWARE_OPERATIONS } from '../../../domain/operation/hardware-operation.ts';
@@ -6,6 +6,25 @@ import { Overwrite_Value } from '../../../gen/baremetal/admin/v1/admin_service_p
 import type { CommandContext } from '../../command-context.ts';
 import { several } from '../../input/options.ts';
 import { workflowCommand } from './workflow-command.ts';
+
+const INSPECT_HELP = `
+Reads processors, memory modules, drives, network ports, GPUs, power supplies and firmware out of band, through the Redfish
+service of the BMC. Nothing on the machine changes, and what runs there goes on. MAC addresses that are found fill
+spec.mac_addresses where that is empty. "ingot hardware show <machine-id>" shows what was found, and "ingot hardware
+changes <machine-id>" what changed since the last time.`;
+
+export function inspectMachine(context: CommandContext): Command {
+  return workflowCommand(context, {
+    name: 'inspect',
+    description: 'Read the hardware of the machine through its BMC',
+    isDestructive: false,
+    timeout: '20m',
+    more: (command) => command.addHelpText('after', INSPECT_HELP),
+    start: (api, { machineId, requestId, reason }) =>
+      api.hardware.inspectMachine({ machineId, requestId, reason: reason ?? '' }),
+    same: () => '',
+  });
+}
 
 const ERASE_HELP = `
 Needs phase MAINTENANCE and install state active (or deprovisioning, to continue an erasure). The machine boots

@@ -11,6 +11,13 @@ export const MACHINE_REASONS = {
     fix: 'list the machines, or register this one',
     commands: ['{ingot} list'],
   },
+  HARDWARE_VERSION_NOT_FOUND: {
+    kind: 'not_found',
+    message: '<machine_id> has no version <version> of its hardware from <source>',
+    cause: 'the source has not reported so often, or the version is too old to be kept',
+    fix: 'list the versions, or inspect the machine',
+    commands: ['{ingot} hardware changes {machine_id}', '{ingot} inspect {machine_id}'],
+  },
   MACHINE_DELETED: {
     kind: 'failed_precondition',
     message: '<machine_id> was removed for good',

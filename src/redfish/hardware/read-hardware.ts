@@ -1,0 +1,115 @@
+/**
+ * What a Redfish service says of a machine's hardware, in Ingot's words. Each section is found by the links of the system and of its
+ * chassis. A section that the service does not have is left out, which is not the same as an empty one: an empty one says that the
+ * parts are gone. A section that can't be read fails the whole inspection, so that nothing looks as if it were gone.
+ */
+import type { HardwareInventory, SystemFacts } from '../../domain/install/hardware-inventory.ts';
+import { fieldsOf, linkOf } from '../extended-error.ts';
+import type { RedfishService, Resource } from '../redfish-service.ts';
+import { readDrives } from './read-drives.ts';
+import { readNetworkPorts } from './read-network-ports.ts';
+import { readPcieDevices } from './read-pcie-devices.ts';
+import { readPowerSupplies } from './read-power-supplies.ts';
+import { readGpuProcessors, readProcessors } from './read-processors.ts';
+import { count, type Fields, healthOf, isThere, present, slotOf, text, times } from './redfish-fields.ts';
+
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+
+export async function readHardware(
+  service: RedfishService,
+  log: (text: string) => void,
+): Promise<HardwareInventory> {
+  const system = await service.system();
+  log(`Reading the hardware of ${system.path} over Redfish`);
+  if (system.fields.PowerState === 'Off')
+    log('The machine is off: some BMCs report fewer parts of a machine that is off');
+  const chassis = await chassisOf(service, system);
+  const processors = await listed(service, system.fields.Processors);
+  const pcie = await readPcieDevices(service, system, chassis);
+  const gpus = processors === null ? null : readGpuProcessors(processors);
+  return present({
+    system: systemFacts(system.fields),
+    processors: processors === null ? undefined : readProcessors(processors),
+    memory: await readMemory(service, system.fields),
+    disks: await readDrives(service, system, chassis),
+    nics: await readNetworkPorts(service, system, chassis),
+    // GPUs are processors to some services, and PCIe devices to others.
+    gpus: gpus !== null && gpus.length > 0 ? gpus : (pcie?.gpus ?? gpus ?? undefined),
+    pcie_devices: pcie?.others,
+    power_supplies: await readPowerSupplies(service, chassis),
+    firmware: await readFirmware(service),
+  });
+}
+
+function systemFacts(fields: Fields): SystemFacts {
+  return present({
+    vendor: text(fields.Manufacturer),
+    model: text(fields.Model),
+    sku: text(fields.SKU),
+    serial_number: text(fields.SerialNumber),
+    uuid: text(fields.UUID)?.toLowerCase(),
+    bios_version: text(fields.BiosVersion),
+  });
+}
+
+/** The chassis that the system is in. */
+async function chassisOf(service: RedfishService, system: Resource): Promise<Resource[]> {
+  const links = fieldsOf(system.fields.Links).Chassis;
+  const found: Resource[] = [];
+  for (const link of (Array.isArray(links) ? links : []).map(linkOf)) {
+    const chassis = link === null ? null : await service.find(link);
+    if (chassis) found.push(chassis);
+  }
+  return found;
+}
+
+/** Null: there is no such collection. */
+async function listed(service: RedfishService, link: unknown): Promise<Resource[] | null> {
+  const path = linkOf(link);
+  return path === null ? null : service.resources(path);
+}
+
+async function readMemory(
+  service: RedfishService,
+  system: Fields,
+): Promise<HardwareInventory['memory'] | undefined> {
+  const total = times(fieldsOf(system.MemorySummary).TotalSystemMemoryGiB, GIB);
+  const modules = await listed(service, system.Memory);
+  if (modules === null) return total === undefined ? undefined : { total_bytes: total };
+  return present({
+    total_bytes: total,
+    modules: modules
+      .map(({ fields }) => fields)
+      .filter((fields) => isThere(fields) && count(fields.CapacityMiB) !== undefined)
+      .map((fields) =>
+        present({
+          slot: text(fields.DeviceLocator) ?? slotOf(fields),
+          size_bytes: times(fields.CapacityMiB, MIB),
+          type: text(fields.MemoryDeviceType),
+          speed_mts: count(fields.OperatingSpeedMhz),
+          manufacturer: text(fields.Manufacturer),
+          serial_number: text(fields.SerialNumber),
+          part_number: text(fields.PartNumber),
+          health: healthOf(fields),
+        }),
+      ),
+  });
+}
+
+async function readFirmware(service: RedfishService): Promise<HardwareInventory['firmware']> {
+  const { updateService } = await service.root();
+  const updates = updateService === null ? null : await service.find(updateService);
+  const installed = await listed(service, updates?.fields.FirmwareInventory);
+  if (installed === null) return undefined;
+  const { otherFirmware } = await service.quirks();
+  return installed
+    .map(({ fields }) => fields)
+    .filter((fields) => text(fields.Version) !== undefined && !otherFirmware?.test(text(fields.Id) ?? ''))
+    .map((fields) => {
+      const version = text(fields.Version) ?? '';
+      // Some ids hold the version, so that each update looks like another component.
+      const component = (text(fields.Id) ?? '').replaceAll(version, '').replace(/^Installed-[^_]*__/, '');
+      return present({ component: component || text(fields.Name), name: text(fields.Name), version });
+    });
+}

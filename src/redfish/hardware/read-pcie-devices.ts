@@ -1,0 +1,75 @@
+/** PCIe devices of a Redfish service: GPUs, and everything else that is neither a GPU nor a network card. */
+import type { GpuFacts, PcieFacts } from '../../domain/install/hardware-inventory.ts';
+import { linkOf } from '../extended-error.ts';
+import type { RedfishService, Resource } from '../redfish-service.ts';
+import { type Fields, isThere, partFields, present, text } from './redfish-fields.ts';
+
+export interface PcieDevices {
+  readonly gpus: readonly GpuFacts[];
+  readonly others: readonly PcieFacts[];
+}
+
+const GPU_CLASSES: readonly string[] = ['DisplayController', 'ProcessingAccelerators'];
+/** They have sections of their own, or are part of the board. */
+const ELSEWHERE: readonly string[] = ['NetworkController', 'Bridge', 'MassStorageController'];
+/** Graphics of the BMC itself. */
+const CONSOLE_GRAPHICS = /matrox|aspeed/i;
+
+/** Null: the service does not say. */
+export async function readPcieDevices(
+  service: RedfishService,
+  system: Resource,
+  chassis: readonly Resource[],
+): Promise<PcieDevices | null> {
+  const devices = await devicesOf(service, system, chassis);
+  if (devices === null) return null;
+  const gpus: GpuFacts[] = [];
+  const others: PcieFacts[] = [];
+  for (const { fields } of devices) {
+    if (!isThere(fields)) continue;
+    const functions = await functionsOf(service, fields);
+    const classes = functions.map((one) => text(one.DeviceClass)).filter((name) => name !== undefined);
+    const facts = partFields(fields);
+    const model = facts.model ?? text(fields.Name);
+    const isConsole = CONSOLE_GRAPHICS.test(`${facts.manufacturer ?? ''} ${model ?? ''}`);
+    if (classes.some((name) => GPU_CLASSES.includes(name)) && !isConsole)
+      gpus.push(present({ ...facts, model, ...pciIds(functions) }));
+    else if (!classes.some((name) => ELSEWHERE.includes(name)))
+      others.push(present({ ...facts, model, device_class: classes[0] }));
+  }
+  return { gpus, others };
+}
+
+/** Newer services have them in a collection of the chassis, older ones list them in the system. */
+async function devicesOf(
+  service: RedfishService,
+  system: Resource,
+  chassis: readonly Resource[],
+): Promise<Resource[] | null> {
+  const collections = chassis.map(({ fields }) => linkOf(fields.PCIeDevices)).filter((path) => path !== null);
+  const found: Resource[] = [];
+  for (const path of collections) found.push(...(await service.resources(path)));
+  if (found.length > 0) return found;
+  const { PCIeDevices: listed } = system.fields;
+  if (!Array.isArray(listed)) return collections.length === 0 ? null : found;
+  for (const path of listed.map(linkOf)) {
+    const device = path === null ? null : await service.find(path);
+    if (device) found.push(device);
+  }
+  return found;
+}
+
+async function functionsOf(service: RedfishService, device: Fields): Promise<Fields[]> {
+  const path = linkOf(device.PCIeFunctions);
+  return path === null ? [] : (await service.resources(path)).map(({ fields }) => fields);
+}
+
+function pciIds(functions: readonly Fields[]) {
+  const [first] = functions;
+  return { vendor_id: pciId(first?.VendorId), device_id: pciId(first?.DeviceId) };
+}
+
+function pciId(value: unknown): string | undefined {
+  const [, digits] = /^0x([0-9a-f]{4})$/i.exec(text(value) ?? '') ?? [];
+  return digits === undefined || digits === '0000' ? undefined : digits.toLowerCase();
+}

@@ -1,0 +1,117 @@
+/**
+ * What real BMCs answered, read as hardware. The captured answers are not part of the project: INGOT_REDFISH_TREES names the folder
+ * that has them, one folder for each BMC.
+ */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hardwareSummary } from '../../src/domain/hardware/hardware-summary.ts';
+import { mergeHardware } from '../../src/domain/hardware/merge-hardware.ts';
+import type { HardwareInventory } from '../../src/domain/install/hardware-inventory.ts';
+import { machineWith, unusedKey } from '../datacenter/bmc-site.ts';
+import { callFor, createSite } from '../datacenter/site.ts';
+import { serveTree } from '../parts/redfish/tree-server.ts';
+
+const { INGOT_REDFISH_TREES: trees = '' } = process.env;
+const isThere = (name: string) => trees !== '' && existsSync(join(trees, name, 'redfish'));
+const folder = mkdtempSync(join(tmpdir(), 'ingot-trees-'));
+const key = unusedKey();
+
+beforeAll(() => writeFileSync(join(folder, 'password'), 'calvin\n'));
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+  key.remove();
+});
+
+async function read(
+  name: string,
+  expands: 'expands' | 'does not expand',
+): Promise<{ inventory: HardwareInventory; requests: number }> {
+  const bmc = await serveTree(join(trees, name), expands);
+  const fields = {
+    user: 'root',
+    password_file: join(folder, 'password'),
+    timeout_seconds: 10,
+    redfish: { plaintext: 'allowed' },
+  };
+  const site = createSite({ user: 'root', keyFile: key.file, knownHostsLine: '# no host' }, { bmc: fields });
+  try {
+    const inventory = await site.can.inventory.readHardware(callFor(machineWith(bmc.url)));
+    return { inventory, requests: bmc.requests.length };
+  } finally {
+    await site.provider.stop?.();
+    site.remove();
+    await bmc.stop();
+  }
+}
+
+const summaryOf = (inventory: HardwareInventory) =>
+  hardwareSummary(mergeHardware([{ source: 'bmc', inventory, reportedAt: new Date(0) }]));
+
+describe.skipIf(!isThere('dell'))('a Dell PowerEdge R750 (needs INGOT_REDFISH_TREES)', () => {
+  it('is read whole, and the same with and without expanded collections', async () => {
+    const expanded = await read('dell', 'expands');
+    const plain = await read('dell', 'does not expand');
+    expect(plain.inventory).toEqual(expanded.inventory);
+    expect(expanded.requests).toBeLessThan(plain.requests);
+    const { inventory } = expanded;
+    expect(summaryOf(inventory)).toMatchObject({
+      vendor: 'Dell Inc.',
+      model: 'PowerEdge R750',
+      bios_version: '1.8.2',
+      cpu_model: 'Intel(R) Xeon(R) Gold 6354 CPU @ 3.00GHz',
+      cpu_sockets: 2,
+      cpu_cores: 36,
+      memory_gib: 512,
+      memory_modules: 16,
+      gpu_model: 'NVIDIA H100 PCIe',
+      gpu_count: 1,
+      drive_count: 3,
+    });
+    expect(inventory.disks?.find(({ slot }) => slot?.startsWith('Disk.Bay.0:'))).toMatchObject({
+      serial_number: '61X0A002TCD8',
+      transport: 'PCIe',
+      rotational: false,
+      life_left_percent: 100,
+      firmware_version: '2.1.3',
+    });
+    expect(inventory.power_supplies).toHaveLength(2);
+    // What could be gone back to is not what is installed.
+    expect(inventory.firmware?.filter(({ name }) => name === 'BIOS')).toEqual([
+      { component: 'BIOS.Setup.1-1', name: 'BIOS', version: '1.8.2' },
+    ]);
+    const addresses = inventory.nics?.map(({ mac_address: address }) => address);
+    expect(new Set(addresses).size).toBe(addresses?.length);
+    expect(addresses).toContain('e4:3d:1a:13:27:f0');
+    expect(inventory.nics?.find(({ mac_address: mac }) => mac === '70:b5:e8:f0:52:dc')).toMatchObject({
+      link: false,
+      manufacturer: expect.stringMatching(/Broadcom/),
+    });
+  });
+});
+
+describe.skipIf(!isThere('supermicro'))('a Supermicro SYS-821GE-TNHR (needs INGOT_REDFISH_TREES)', () => {
+  it('is read whole, with the GPUs that it has as PCIe devices', async () => {
+    const { inventory } = await read('supermicro', 'expands');
+    expect(summaryOf(inventory)).toMatchObject({
+      vendor: 'Supermicro',
+      model: 'SYS-821GE-TNHR',
+      serial_number: 'S889914X3710910',
+      cpu_model: 'Intel(R) Xeon(R) Platinum 8462Y+',
+      cpu_cores: 64,
+      memory_gib: 2048,
+      memory_modules: 32,
+      gpu_model: 'H100 80GB HBM3',
+      gpu_count: 8,
+      drive_count: 8,
+    });
+    expect(inventory.gpus?.[0]).toMatchObject({ slot: 'GPU1', serial_number: '1652323019599' });
+    expect(inventory.nics?.find(({ mac_address: mac }) => mac === '94:6d:ae:91:fb:22')).toMatchObject({
+      model: 'MCX75310AAS-NEAT',
+      serial_number: 'MT2317J02532',
+      link: false,
+    });
+    expect(inventory.power_supplies?.length).toBeGreaterThan(1);
+  });
+});
