@@ -76,6 +76,19 @@ export interface NetworkInstalls {
    * as it is; a key that is new starts one again that failed too often. Throws a StepFailure where it can't be queued.
    */
   orderErase(machineId: string, request: EraseOrderRequest): Promise<void>;
+  /**
+   * A one-time URL for the machine's next boot, to be given to its BMC: a secret. While it has one, its MAC address opens nothing. Where the
+   * machine was made to boot with an earlier one of this order and did not use it, or where nothing can be served by a URL, the
+   * answer says so, and its MAC address counts again.
+   */
+  issueBootUrl(
+    machineId: string,
+    operationId: string,
+  ): Promise<{ readonly url: string } | { readonly obstacle: string }>;
+  /** The URL could not be given to the machine: its MAC address counts again. */
+  dropBootUrl(machineId: string): Promise<void>;
+  /** Whether it is the URL that was issued last for the machine, and still opens something. */
+  isCurrentBootUrl(machineId: string, url: string): Promise<boolean>;
   /** The machine was made to boot. */
   sentIntoBoot(machineId: string, operationId: string): Promise<void>;
   /** Cancels the order of this operation: nothing is installed or erased for it any more. */

@@ -120,6 +120,22 @@ export interface Inventory {
   readHardware(call: ProviderCall): Promise<HardwareInventory>;
 }
 
+export interface InsertedMedia {
+  /** The address of what is in the drive; null: nothing is. */
+  readonly url: string | null;
+  /** It is being changed right now. */
+  readonly pending: boolean;
+  readonly pollAfterMs: number;
+}
+
+/** The virtual CD drive of a machine's BMC. */
+export interface Media {
+  inserted(call: ProviderCall): Promise<InsertedMedia>;
+  /** What is in it goes. */
+  insert(call: ProviderCall, url: string): Promise<void>;
+  eject(call: ProviderCall): Promise<void>;
+}
+
 export interface BootDevice {
   readonly device: string;
   /** What the network would serve; empty when the machine does not boot from it, null when that is not known. */
@@ -259,6 +275,7 @@ export interface Capabilities {
   readonly remoteExec: RemoteExec;
   readonly inspect: Inspect;
   readonly inventory: Inventory;
+  readonly media: Media;
   readonly upstream: Upstream;
 }
 

@@ -80,6 +80,41 @@ export async function setBootSource(
   }
 }
 
+/** The address that the firmware boots from next; null: none, or the service does not say. */
+export async function readHttpBootUri(service: RedfishService): Promise<string | null> {
+  const { boot } = await bootSettings(service);
+  const uri = textOf(boot.HttpBootUri);
+  return uri === '' ? null : uri;
+}
+
+/** Why the service can't have the firmware boot from an address that we name; null: it can. */
+export async function httpBootObstacle(service: RedfishService): Promise<string | null> {
+  const { boot } = await bootSettings(service);
+  if (!('HttpBootUri' in boot)) return 'the BMC takes no address for a UEFI HTTP boot';
+  const offered = textsOf(boot['BootSourceOverrideTarget@Redfish.AllowableValues']);
+  if (offered.length > 0 && !offered.includes('UefiHttp')) return 'the BMC offers no UEFI HTTP boot';
+  return null;
+}
+
+/** The next boot is one from this address, and only that one: the address is used up by it. Returns what was read back. */
+export async function setHttpBoot(
+  service: RedfishService,
+  uri: string,
+  signal: AbortSignal,
+): Promise<{ readonly source: BootSource; readonly uri: string | null }> {
+  const { place, boot } = await bootSettings(service);
+  const wish = { source: 'http', lasts: 'once', mode: 'UEFI' } as const;
+  const change = overrideFor(service.where, wish, boot, await service.quirks());
+  await service.change(place, { Boot: { ...change, HttpBootUri: uri } });
+  const until = performance.now() + service.limitMs;
+  for (;;) {
+    const read = { source: await readBootSource(service), uri: await readHttpBootUri(service) };
+    if ((read.source === 'http' && read.uri === uri) || performance.now() > until) return read;
+    await sleep(READ_BACK_POLL_MS, signal);
+    signal.throwIfAborted();
+  }
+}
+
 interface Override {
   readonly BootSourceOverrideEnabled: 'Once' | 'Continuous' | 'Disabled';
   readonly BootSourceOverrideTarget: string;

@@ -1,4 +1,5 @@
 /** What steps need of the control plane itself, whatever the machine's provider: a dependency of its own, not a capability. */
+import type { HardwareVerdict } from '../domain/hardware/hardware-profile.ts';
 import type { HardwareInventory } from '../domain/install/hardware-inventory.ts';
 import type { ProviderCall } from '../providers/provider.ts';
 import type { HardwareMoves } from './hardware/hardware-moves.ts';
@@ -15,6 +16,8 @@ export interface HardwareInventories {
   recordedBy(call: ProviderCall): Promise<RecordedHardware | null>;
   /** Twice for one key is once. MAC addresses fill a spec that has none. */
   record(call: ProviderCall, inventory: HardwareInventory): Promise<void>;
+  /** What the hardware profiles make of what is known; null: nothing is known. */
+  verdict(call: ProviderCall): Promise<HardwareVerdict | null>;
 }
 
 export interface RecordedHardware {

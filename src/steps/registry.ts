@@ -17,6 +17,8 @@ import { finishMigration } from './hardware/finish-migration.ts';
 import { inspectHardware } from './hardware/inspect-hardware.ts';
 import { replaceHardware } from './hardware/replace-hardware.ts';
 import { rmaAction } from './hardware/rma-action.ts';
+import { verifyHardware } from './hardware/verify-hardware.ts';
+import { virtualMedia } from './hardware/virtual-media.ts';
 import { netReconfig } from './host/net-reconfig.ts';
 import { sshCommand } from './host/ssh-command.ts';
 import { reboot } from './power/reboot.ts';
@@ -46,6 +48,8 @@ export const STEP_KINDS: ReadonlyMap<string, AnyStepKind> = new Map(
     netReconfig,
     rmaAction,
     inspectHardware,
+    verifyHardware,
+    virtualMedia,
     workflowStage,
   ].map((kind) => [kind.kind, kind as AnyStepKind]),
 );

@@ -74,6 +74,7 @@ function recordedInventories(): ControlPlane {
       record: async ({ key }, inventory) => {
         recorded.set(key, inventory);
       },
+      verdict: async () => ({ profiles: ['hgx'], differences: [] }),
     },
   };
 }
@@ -213,6 +214,32 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
       config: {},
       onTheLine: true,
       harmless: true,
+      controlPlane: recordedInventories,
+      leaves: { tasks: [] },
+      undone: ({ task }) => task === null,
+    },
+  },
+  media: {
+    'inserted into an empty drive': {
+      config: { action: 'insert', url: 'http://site/rescue.iso' },
+      leaves: { body: { media: 'http://site/rescue.iso' }, tasks: ['media http://site/rescue.iso'] },
+      undone: ({ media, task }) => media === '' && task === null,
+    },
+    'inserted in place of another': {
+      config: { action: 'insert', url: 'http://site/rescue.iso' },
+      world: { media: 'http://site/old.iso' },
+      leaves: { body: { media: 'http://site/rescue.iso' }, tasks: ['media http://site/rescue.iso'] },
+      undone: ({ media, task }) => media !== 'http://site/rescue.iso' && task === null,
+    },
+    ejected: {
+      config: { action: 'eject' },
+      world: { media: 'http://site/rescue.iso' },
+      leaves: { body: { media: '' }, tasks: [expect.stringMatching(/^media/)] },
+    },
+  },
+  'verify-hardware': {
+    'of a machine as it is expected': {
+      config: {},
       controlPlane: recordedInventories,
       leaves: { tasks: [] },
       undone: ({ task }) => task === null,

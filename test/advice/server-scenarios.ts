@@ -2,6 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
+import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import { NEW_FAKE_STATE } from '../../src/providers/fake/fake-state.ts';
 import { fresh, newMachine, releaseOperation, waitingAt } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
@@ -169,6 +170,20 @@ export const SERVER_SCENARIOS = {
     await ended(server, operationId);
     const fix = async () => {
       site.hookStatus = 200;
+    };
+    return { machineId, operationId, fix };
+  },
+
+  async HARDWARE_MISMATCH({ server }) {
+    const machineId = await newMachine(server, { phase: 'READY' });
+    const operationId = await runOf(server, machineId, step({ case: 'verifyHardware', value: {} }));
+    const hardware = server.client(HardwareService, server.adminToken);
+    const fix = async () => {
+      const { operationId: inspection } = await hardware.inspectMachine({ machineId, requestId: fresh('r') });
+      await ended(server, inspection);
+      const match = `machine_id=${machineId}`;
+      const profile = { name: fresh('profile'), match, expect: ['hardware.memory_gib>=128'] };
+      await hardware.setHardwareProfile({ profile });
     };
     return { machineId, operationId, fix };
   },

@@ -115,6 +115,12 @@ async function endedRollout(
 const views = () => server.client(ViewService, server.adminToken);
 const newView = () => ({ page: 'machines', name: fresh('view'), query: 'filter=phase%3DREADY' });
 
+const hardware = () => server.client(HardwareService, server.adminToken);
+async function newProfile(): Promise<string> {
+  const profile = { name: fresh('profile'), match: 'labels.sku=x', expect: ['hardware.gpu.count=8'] };
+  return (await hardware().setHardwareProfile({ profile })).name;
+}
+
 const runs = () => server.client(RunService, server.adminToken);
 const slow = { 'fake/step-ms': '60000' };
 
@@ -287,13 +293,17 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     getHardware: 'reads',
     listHardwareChanges: 'reads',
     diffHardware: 'reads',
+    listHardwareProfiles: 'reads',
+    setHardwareProfile: { kind: 'hardware', call: () => newProfile() },
+    deleteHardwareProfile: {
+      kind: 'hardware',
+      before: newProfile,
+      call: (name) => hardware().deleteHardwareProfile({ name }),
+    },
     inspectMachine: {
       kind: 'operation',
       before: machine,
-      call: (machineId) =>
-        server
-          .client(HardwareService, server.adminToken)
-          .inspectMachine({ machineId, requestId: requestId() }),
+      call: (machineId) => hardware().inspectMachine({ machineId, requestId: requestId() }),
     },
   },
   [ViewService.typeName]: {

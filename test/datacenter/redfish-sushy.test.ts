@@ -29,6 +29,8 @@ describe.skipIf(programs.isMissing)(programs.title('sushy'), () => {
         after_on: 'On',
         boot: ['Pxe', 'Once'],
         after_off: 'Off',
+        inserted: [true, 'http://site.example/rescue.iso'],
+        ejected: false,
         wrong_password: 'refused',
       });
     } finally {

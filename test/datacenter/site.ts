@@ -29,6 +29,9 @@ const NO_NODES: NetworkInstalls = {
   orderErase: async (machineId) => {
     throw new Error(`${machineId} is no node`);
   },
+  issueBootUrl: async () => ({ obstacle: 'these machines are no nodes' }),
+  isCurrentBootUrl: async () => false,
+  dropBootUrl: async () => {},
   sentIntoBoot: async () => {},
   giveUp: async () => {},
 };

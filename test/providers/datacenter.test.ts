@@ -1,8 +1,10 @@
 /** The datacenter provider, with a real sshd, a BMC that ipmi_sim plays, and a stand-in of a cluster. */
+
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe } from 'vitest';
 import type { InstallOrderView, NetworkInstalls } from '../../src/providers/network-installs.ts';
+import type { ProviderCall } from '../../src/providers/provider.ts';
 import { bmcFields, machineWith } from '../datacenter/bmc-site.ts';
 import { clustersOf, createSite, type Site } from '../datacenter/site.ts';
 import { needs } from '../parts/debian-packages.ts';
@@ -40,6 +42,13 @@ class MemoryInstalls implements NetworkInstalls {
     if (this.order_?.operationId === operationId) return;
     this.order_ = { ...NEW_ORDER, state: 'deprovisioning', operationId, key };
   }
+  async issueBootUrl() {
+    return { obstacle: 'the test boots by PXE' };
+  }
+  async isCurrentBootUrl() {
+    return false;
+  }
+  async dropBootUrl() {}
   async sentIntoBoot() {
     if (this.order_) this.order_ = { ...this.order_, wasSent: true };
   }
@@ -109,6 +118,9 @@ const switchedOn = async () => {
   bootBefore = bootId();
 };
 
+const ISO = 'http://site.example/rescue.iso';
+const throughRedfish = (call: ProviderCall): ProviderCall => ({ ...call, machine: machineWith(redfish.url) });
+
 const cases: Cases = {
   ...connectedCases(
     () => connected,
@@ -131,7 +143,16 @@ const cases: Cases = {
     settled: () => until(() => bootId() !== bootBefore),
   },
   'inventory.readHardware': {
-    run: (call) => site.can.inventory.readHardware({ ...call, machine: machineWith(redfish.url) }),
+    run: (call) => site.can.inventory.readHardware(throughRedfish(call)),
+  },
+  'media.inserted': { run: (call) => site.can.media.inserted(throughRedfish(call)) },
+  'media.insert': {
+    prepare: async () => redfish.eject(),
+    run: (call) => site.can.media.insert(throughRedfish(call), ISO),
+  },
+  'media.eject': {
+    prepare: async () => redfish.insert(ISO),
+    run: (call) => site.can.media.eject(throughRedfish(call)),
   },
   'netboot.bootDevice': { prepare: switchedOn, run: (call) => site.can.netboot.bootDevice(call) },
   'netboot.setBootDevice': {
@@ -199,7 +220,7 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
       snapshot: async () => ({
         ...(connected.snapshot() as object),
         power: [bmc.isOn(), bmc.boots()],
-        redfish: redfish.changes(),
+        media: redfish.media,
         nextBoot: readFileSync(bootFile(), 'utf8'),
         reboots: readFileSync(reboots, 'utf8'),
         order: installs.order_,

@@ -11,7 +11,7 @@ type FakeCapabilities = Capabilities & { readonly netboot: Netboot; readonly ima
 const CLUSTER = 'cluster-a';
 const world = new MemoryFakeWorld();
 const provider = createFakeProvider({ name: 'fake', world, now: Date.now });
-const { power, netboot, imaging, erasing, cluster, remoteExec, inspect, inventory } =
+const { power, netboot, imaging, erasing, cluster, remoteExec, inspect, inventory, media } =
   provider.capabilities as FakeCapabilities;
 
 const machine = (labels: Readonly<Record<string, string>> = { 'fake/step-ms': '0' }) => {
@@ -60,6 +60,9 @@ const cases: Cases = {
   'cluster.evict': { prepare: CORDONED, run: (call) => cluster.evict(call, CLUSTER) },
   'cluster.uncordon': { prepare: CORDONED, run: (call) => cluster.uncordon(call, CLUSTER, 'any') },
   'remoteExec.run': { prepare: FRESH, run: (call) => remoteExec.run(call, { command: 'true' }) },
+  'media.inserted': { prepare: FRESH, run: (call) => media.inserted(call) },
+  'media.insert': { prepare: FRESH, run: (call) => media.insert(call, 'http://site/rescue.iso') },
+  'media.eject': { prepare: put({ media: 'http://site/rescue.iso' }), run: (call) => media.eject(call) },
   'inventory.readHardware': { prepare: FRESH, run: (call) => inventory.readHardware(call) },
   'inspect.host': { prepare: FRESH, run: (call) => inspect.host(call.machine, call.signal) },
   'inspect.bmc': { prepare: FRESH, run: (call) => inspect.bmc(call.machine, call.signal) },

@@ -116,6 +116,11 @@ export const CALLS: Readonly<Record<string, MatrixCall>> = {
   [`${HARDWARE}ListHardwareChanges`]: machine,
   [`${HARDWARE}DiffHardware`]: machine,
   [`${HARDWARE}InspectMachine`]: machine,
+  [`${HARDWARE}SetHardwareProfile`]: listed(({ name }) => ({
+    profile: { name: `${name}-hardware`, match: 'labels.none=x', expect: ['hardware.gpu.count=8'] },
+  })),
+  [`${HARDWARE}ListHardwareProfiles`]: listed(),
+  [`${HARDWARE}DeleteHardwareProfile`]: named(({ name }) => ({ name: `${name}-none` })),
   [`${ADMIN}CreatePool`]: { outside: 'refused', request: ({ pool }) => ({ name: pool }) },
   [`${ADMIN}ListPools`]: listed(),
   [`${ADMIN}GetPool`]: named(({ pool }) => ({ name: pool })),

@@ -22,6 +22,7 @@ export interface HardwareSummary {
   readonly drive_count?: number;
   readonly drive_gib?: number;
   readonly nic_count?: number;
+  readonly unhealthy_parts?: number;
 }
 
 type Kind = 'text' | 'number';
@@ -54,6 +55,11 @@ export const HARDWARE_FIELDS = {
   drive_count: { kind: 'number', filter: 'hardware.drive.count', meaning: 'how many drives it has' },
   drive_gib: { kind: 'number', filter: 'hardware.drive_gib', meaning: 'the size of all its drives in GiB' },
   nic_count: { kind: 'number', filter: 'hardware.nic.count', meaning: 'how many network ports it has' },
+  unhealthy_parts: {
+    kind: 'number',
+    filter: 'hardware.unhealthy',
+    meaning: 'parts whose health is not OK',
+  },
 } as const satisfies Record<keyof HardwareSummary, SummaryField>;
 
 export type HardwareField = keyof typeof HARDWARE_FIELDS;
@@ -85,7 +91,25 @@ export function hardwareSummary(hardware: MergedHardware): HardwareSummary {
     drive_count: disks.length > 0 ? disks.length : undefined,
     drive_gib: bytes > 0 ? Math.round(bytes / GIB) : undefined,
     nic_count: nics.length > 0 ? nics.length : undefined,
+    unhealthy_parts: unhealthyParts(hardware),
   });
+}
+
+/** Absent where no part says how it is. */
+function unhealthyParts(hardware: MergedHardware): number | undefined {
+  const {
+    processors,
+    memory_modules: modules,
+    disks,
+    nics,
+    gpus,
+    pcie_devices: pcie,
+    power_supplies: power,
+  } = hardware;
+  const healths = [processors, modules, disks, nics, gpus, pcie, power].flatMap((parts) =>
+    parts.flatMap(({ health }) => health ?? []),
+  );
+  return healths.length === 0 ? undefined : healths.filter((health) => health !== 'OK').length;
 }
 
 /** A machine of which something is known, and no GPU, has none. */

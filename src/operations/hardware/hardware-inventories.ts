@@ -1,6 +1,7 @@
 /** Records what an inspection found: the inventory with its versions, an event, and MAC addresses for a spec that has none. */
 import { type Actor, actorLabel } from '../../domain/actor.ts';
 import type { NewEvent } from '../../domain/event.ts';
+import { judgeHardware } from '../../domain/hardware/hardware-profile.ts';
 import type { HardwareInventory } from '../../domain/install/hardware-inventory.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { MAX_MACS } from '../../domain/machine/spec-check.ts';
@@ -13,9 +14,11 @@ import {
   type RecordedInventory,
   recordInventory,
 } from '../../store/hardware/hardware-inventories.ts';
+import { judgeMachines, readHardwareProfiles } from '../../store/hardware/hardware-profiles.ts';
 import { findHardwareVersion } from '../../store/hardware/hardware-versions.ts';
 import { isHardwareTaken } from '../../store/machines/machine-hardware.ts';
 import { lockMachines, writeMachines } from '../../store/machines/machine-rows.ts';
+import { findMachines } from '../../store/machines/machines.ts';
 import { machineChanges, machineEvent } from '../machines/inventory.ts';
 import { readInventory } from '../nodes/inventory-input.ts';
 import { freeAddresses } from '../nodes/node-inventory.ts';
@@ -31,6 +34,11 @@ const INSPECTION: Actor = { kind: 'system', id: 'inspection' };
 export function createHardwareInventories({ database, now }: InventoryDependencies): HardwareInventories {
   return {
     recordedBy: (call) => recordedBy(database, call),
+    async verdict({ machine: { machineId } }) {
+      const [machine] = await findMachines(database, [machineId], null);
+      if (!machine || machine.hardware === null) return null;
+      return judgeHardware(machine, await readHardwareProfiles(database));
+    },
     async record(call, found) {
       const { machineId } = call.machine;
       // What a BMC says may be anything: it passes the same checks as what an installer reports.
@@ -46,6 +54,7 @@ export function createHardwareInventories({ database, now }: InventoryDependenci
         const recorded = await recordInventory(session, machineId, { ...report, foundBy });
         const events = inventoryEvents(machineId, operationId, recorded);
         if (events.length > 0) await appendEvents(session, events);
+        await judgeMachines(session, [machineId], INSPECTION, operationId);
       });
       await fillMacAddresses(database, call, inventory);
     },

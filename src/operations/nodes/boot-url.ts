@@ -5,12 +5,14 @@
  */
 import type { Actor } from '../../domain/actor.ts';
 import { Fault } from '../../domain/error/fault.ts';
+import { installerArchOf } from '../../domain/install/architecture.ts';
 import type { Node } from '../../domain/install/node.ts';
 import type { Session } from '../../store/database/database.ts';
 import { newBootToken } from '../../store/nodes/boot-tokens.ts';
 import { findBootUrl, storeBootUrl } from '../../store/nodes/boot-urls.ts';
 import { judgeConflict, traceEvent } from './node-changes.ts';
 import { adminCause, changeAndLog, type NodeDependencies } from './nodes.ts';
+import { type UnifiedDependencies, unifiedFiles } from './unified-boot.ts';
 
 const BOOTING: readonly Node['state'][] = ['pending', 'installing', 'deprovisioning'];
 
@@ -42,6 +44,12 @@ export async function issueBootUrl(
     };
   });
   return { secret, expiresAt };
+}
+
+/** What firmware is to load by the URL: the installer as one program, or an iPXE where that can't be made. */
+export async function bootLoaderOf(dependencies: UnifiedDependencies, node: Node): Promise<string> {
+  const ipxe = installerArchOf(node.facts.arch) === 'arm64' ? 'boot-arm64.efi' : 'boot.efi';
+  return (await unifiedFiles(dependencies, node)) === null ? ipxe : 'installer.efi';
 }
 
 function nothingToBoot({ state }: Node): Fault {

@@ -13,6 +13,7 @@ import type {
 } from '../../providers/network-installs.ts';
 import type { Session } from '../../store/database/database.ts';
 import { findMachine } from '../../store/machines/machines.ts';
+import { forgetBootUrl, machineOfBootUrl } from '../../store/nodes/boot-urls.ts';
 import { findImage, listImages } from '../../store/nodes/images.ts';
 import { findNode, type LockedNode, type NodeChange } from '../../store/nodes/nodes.ts';
 import { ERASABLE, eraseGivenUp, eraseOrdered, notErasable } from './erase-orders.ts';
@@ -30,6 +31,10 @@ import type { BootDependencies } from './node-boot.ts';
 import { moveNode, type NodeCause } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';
 import { addNode, changeAndLog } from './nodes.ts';
+import { BOOT_URL, bootUrlForOperation } from './operation-boot-url.ts';
+import type { UnifiedDependencies } from './unified-boot.ts';
+
+interface InstallDependencies extends BootDependencies, UnifiedDependencies {}
 
 /** The transitions that bring a node into the queue, by its state. */
 const WAY_TO_PENDING = {
@@ -45,7 +50,11 @@ const WAY_TO_PENDING = {
   retired: null,
 } as const satisfies Record<Node['state'], readonly Node['state'][] | null>;
 
-export function createNetworkInstalls(dependencies: BootDependencies): NetworkInstalls {
+/** `serverUrl`: at which machines reach this server. */
+export function createNetworkInstalls(
+  dependencies: InstallDependencies,
+  serverUrl: () => string,
+): NetworkInstalls {
   const { database } = dependencies;
   return {
     checkStart(machine, image, facts) {
@@ -87,6 +96,14 @@ export function createNetworkInstalls(dependencies: BootDependencies): NetworkIn
       await changeAndLog(dependencies, machineId, (locked) =>
         eraseOrdered(locked, request, systemCause(dependencies, request.operationId, '')),
       );
+    },
+
+    issueBootUrl: (machineId, operationId) =>
+      bootUrlForOperation(dependencies, serverUrl(), machineId, operationId),
+    dropBootUrl: (machineId) => forgetBootUrl(database, machineId),
+    isCurrentBootUrl: async (machineId, url) => {
+      const [, secret] = BOOT_URL.exec(url) ?? [];
+      return secret !== undefined && (await machineOfBootUrl(database, secret)) === machineId;
     },
 
     async sentIntoBoot(machineId, operationId) {

@@ -7,6 +7,7 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import { MAX_MACS } from '../../domain/machine/spec-check.ts';
 import type { Session } from '../../store/database/database.ts';
 import { findHardwareInventories, recordInventory } from '../../store/hardware/hardware-inventories.ts';
+import { judgeMachines } from '../../store/hardware/hardware-profiles.ts';
 import { isHardwareTaken, takenHardware } from '../../store/machines/machine-hardware.ts';
 import { changeNode } from '../../store/nodes/nodes.ts';
 import { machineChanges, machineEvent } from '../machines/inventory.ts';
@@ -110,6 +111,12 @@ export async function fillMacAddresses(
     // Another machine took the address meanwhile: the next inventory adds the others.
     if (!isHardwareTaken(error)) throw error;
   }
+}
+
+/** Compares what is known now with the hardware profiles. */
+export async function judgeReported({ database }: NodeDependencies, node: Node): Promise<void> {
+  const actor = { kind: 'node_report', id: node.macAddress } as const;
+  await database.transaction((session) => judgeMachines(session, [node.machineId], actor, null));
 }
 
 export async function freeAddresses(

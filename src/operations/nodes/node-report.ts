@@ -22,7 +22,7 @@ import { approveByRule } from './node-approval.ts';
 import { applyNotes, moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 import { keptFacts, withFacts } from './node-facts.ts';
 import { factsOf } from './node-input.ts';
-import { fillMacAddresses, type InventoryRights, keepInventory } from './node-inventory.ts';
+import { fillMacAddresses, type InventoryRights, judgeReported, keepInventory } from './node-inventory.ts';
 import { changeAndLog, type NodeDependencies } from './nodes.ts';
 import {
   type Contradiction,
@@ -82,8 +82,10 @@ export async function reportNode(
   });
   if (contradiction !== null) throw contradicting(contradiction);
   const isBoot = reporter.boot !== null && isOwnBoot(node, reporter);
-  if (report.inventory !== undefined && (isBoot || isNew))
+  if (report.inventory !== undefined && (isBoot || isNew)) {
     await fillMacAddresses(dependencies, node, report.inventory);
+    await judgeReported(dependencies, node);
+  }
   // An installer that starts unwanted must be refused before it writes a byte.
   if (reporter.boot && report.installation_status === 'started' && ignored !== null) throw notWanted(ignored);
   return { node: await afterRules(dependencies, node), ignored, adjusted };

@@ -21,7 +21,13 @@ export const PLAN_STEP_KINDS = [
   'net',
   'rma',
   'cluster',
+  'inspect',
+  'verify_hardware',
+  'media',
 ] as const;
+
+/** A field has underscores where the name of the kind has dashes. */
+const kindOfField = (field: string) => field.replaceAll('_', '-');
 
 const MAX_STEPS = 100;
 const WEEK_SECONDS = 7 * 24 * 60 * 60;
@@ -87,7 +93,7 @@ const stepSchema = z
       return z.NEVER;
     }
     const writtenConfig = (written as Record<string, unknown>)[kind] ?? {};
-    const config = STEP_KINDS.get(kind)?.config.safeParse(writtenConfig, IN_OUR_WORDS);
+    const config = STEP_KINDS.get(kindOfField(kind))?.config.safeParse(writtenConfig, IN_OUR_WORDS);
     if (!config?.success) {
       for (const issue of config?.error.issues ?? []) {
         context.addIssue({ code: 'custom', message: issue.message, path: [kind, ...issue.path] });
@@ -100,7 +106,7 @@ const stepSchema = z
     }
     return {
       name: written.name,
-      kind,
+      kind: kindOfField(kind),
       config: checked,
       timeoutSeconds: written.timeout_seconds || null,
       maxRetries: written.max_retries ?? null,

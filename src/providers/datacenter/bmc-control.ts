@@ -12,10 +12,20 @@ export interface BmcControl {
   bootDevice(call: ProviderCall): Promise<string>;
   /** Returns what the BMC says afterwards. */
   setBootDevice(call: ProviderCall, device: string): Promise<void>;
+  /** Why the BMC can't have the firmware boot from an address; null: it can. */
+  httpBootObstacle(call: ProviderCall): Promise<string | null>;
+  /** The address that the firmware boots from next; null: none, or it is not known. */
+  httpBootUri(call: ProviderCall): Promise<string | null>;
+  /** The next boot is one from this address. Whether the BMC says so afterwards. The address is a secret. */
+  setHttpBoot(call: ProviderCall, uri: string): Promise<'set' | 'not set'>;
   /** Everything that it says of the machine's hardware. */
   readHardware(call: ProviderCall): Promise<HardwareInventory>;
-  /** Throws a StepFailure where its protocol has no inventory. */
-  checkInspect(machine: Machine): void;
+  /** The address of what is in the virtual CD drive; null: nothing is. */
+  insertedMedia(call: ProviderCall): Promise<string | null>;
+  insertMedia(call: ProviderCall, url: string): Promise<void>;
+  ejectMedia(call: ProviderCall): Promise<void>;
+  /** Throws a StepFailure where its protocol has neither inventory nor virtual media. */
+  checkRedfish(machine: Machine): void;
   /** Null: an operation is using the BMC. */
   probe(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null>;
   /** Throws a StepFailure where the spec or the configuration rules the BMC out. */

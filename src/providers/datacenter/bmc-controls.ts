@@ -20,8 +20,8 @@ export interface BmcControls {
   /** Null: the machine has no BMC that the provider can use, or an operation is using it. */
   probe(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null>;
   checkStart(machine: Machine): void;
-  /** Also where its BMC says nothing of its hardware. */
-  checkInspect(machine: Machine): void;
+  /** Where the BMC is not reached over Redfish. */
+  checkRedfish(machine: Machine): void;
   /** Ends what is kept open at BMCs. */
   stop(): Promise<void>;
 }
@@ -61,7 +61,7 @@ export function createBmcControls(
       of(machine).checkStart(machine);
       logins.check(machine);
     },
-    checkInspect: (machine) => of(machine).checkInspect(machine),
+    checkRedfish: (machine) => of(machine).checkRedfish(machine),
     stop: () => services.stop(),
   };
 }

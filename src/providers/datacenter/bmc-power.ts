@@ -13,6 +13,8 @@ const POLL_AFTER_MS = 2_000;
 /** Services are given 90 seconds to stop, and then some. */
 const GOES_DOWN_WITHIN_MS = 120_000;
 
+const FROM_NETWORK: readonly string[] = ['pxe', 'http'];
+
 export interface BmcPowerOptions {
   readonly controlOf: ControlOf;
   /** Null: no host can be reached. */
@@ -23,7 +25,7 @@ export function createBmcPower({ controlOf, remoteExec }: BmcPowerOptions): Powe
   /** Whether the next boot is one of the host that we know: what the network serves has other keys, or no sshd. */
   const bootsItself = async (call: ProviderCall) => {
     try {
-      return (await controlOf(call.machine).bootDevice(call)) !== 'pxe';
+      return !FROM_NETWORK.includes(await controlOf(call.machine).bootDevice(call));
     } catch (error) {
       if (isRefusedByBmc(error)) return true;
       throw error;

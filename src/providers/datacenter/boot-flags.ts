@@ -16,7 +16,7 @@ const SELECTORS: Readonly<Record<string, IpmiBootDevice>> = {
  */
 export function parseBootFlags(
   text: string,
-  { boot }: Pick<BmcConfiguration, 'boot'>,
+  { boot }: { readonly boot: Pick<BmcConfiguration['boot'], 'ignore_valid_bit'> },
 ): IpmiBootDevice | null {
   const [, selector] = /^ *- Boot Device Selector *: *(.*?) *$/m.exec(text) ?? [];
   if (selector === undefined) return null;

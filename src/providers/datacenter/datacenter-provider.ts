@@ -82,10 +82,10 @@ function capabilitiesOf(
   bmcs: BmcControls,
   bmc: NonNullable<DatacenterConfiguration['bmc']>,
   hosts: SshHosts,
-): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing' | 'inventory'> {
+): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing' | 'inventory' | 'media'> {
   const options = {
     power: createBmcPower({ controlOf: bmcs.of, remoteExec: hosts }),
-    netboot: createBmcNetboot(bmcs.of),
+    netboot: createBmcNetboot({ controlOf: bmcs.of, installs, way: bmc.boot.way }),
     installs,
     bootPatienceMs: bmc.boot.patience_seconds * 1000,
     powerOffMs: bmc.power_off_seconds * 1000,
@@ -94,6 +94,14 @@ function capabilitiesOf(
   return {
     ...withNetworkInstalls(options),
     erasing: erasingByReports(options),
+    media: {
+      inserted: async (call) => {
+        const url = await bmcs.of(call.machine).insertedMedia(call);
+        return { url, pending: false, pollAfterMs: 0 };
+      },
+      insert: async (call, url) => bmcs.of(call.machine).insertMedia(call, url),
+      eject: async (call) => bmcs.of(call.machine).ejectMedia(call),
+    },
     inventory: { readHardware: async (call) => bmcs.of(call.machine).readHardware(call) },
   };
 }

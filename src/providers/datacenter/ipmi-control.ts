@@ -44,22 +44,34 @@ export function createIpmiControl(bmcs: Bmcs, configuration: BmcConfiguration): 
         call.log(`The BMC says: next boot from ${set}`);
       });
     },
+    httpBootObstacle: async () => 'IPMI has no address for a UEFI HTTP boot',
+    httpBootUri: async () => null,
+    setHttpBoot: async () => 'not set',
     readHardware: async ({ machine }) => {
-      throw noInventory(machine);
+      throw needsRedfish(machine);
     },
-    checkInspect: (machine) => {
-      throw noInventory(machine);
+    insertedMedia: async ({ machine }) => {
+      throw needsRedfish(machine);
+    },
+    insertMedia: async ({ machine }) => {
+      throw needsRedfish(machine);
+    },
+    ejectMedia: async ({ machine }) => {
+      throw needsRedfish(machine);
+    },
+    checkRedfish: (machine) => {
+      throw needsRedfish(machine);
     },
     probe: (machine, signal) => bmcs.probe(machine, signal),
     checkStart: (machine) => bmcs.checkStart(machine),
   };
 }
 
-function noInventory({ machineId }: Machine): StepFailure {
+function needsRedfish({ machineId }: Machine): StepFailure {
   return new StepFailure({
     class: 'permanent',
     code: 'REDFISH_NOT_OFFERED',
-    message: `the BMC of ${machineId} is reached over IPMI, which does not say what hardware a machine has; set spec.bmc_endpoint to the URL of its Redfish service`,
+    message: `the BMC of ${machineId} is reached over IPMI, which has neither an inventory nor virtual media; set spec.bmc_endpoint to the URL of its Redfish service`,
   });
 }
 

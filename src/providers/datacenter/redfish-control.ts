@@ -1,17 +1,24 @@
 /** Power and boot device over Redfish. */
 import { StepFailure } from '../../engine/step-handler.ts';
-import { readBootSource, setBootSource } from '../../redfish/boot-override.ts';
+import {
+  httpBootObstacle,
+  readBootSource,
+  readHttpBootUri,
+  setBootSource,
+  setHttpBoot,
+} from '../../redfish/boot-override.ts';
 import { readHardware } from '../../redfish/hardware/read-hardware.ts';
 import { RedfishFailure } from '../../redfish/redfish-failure.ts';
 import type { RedfishServices } from '../../redfish/redfish-services.ts';
 import { powerOf, reset } from '../../redfish/system-power.ts';
+import { ejectMedia, insertedMedia, insertMedia } from '../../redfish/virtual-media.ts';
 import type { BmcConfiguration } from './bmc-configuration.ts';
 import type { BmcControl } from './bmc-control.ts';
 import { isAddressRefused } from './bmc-networks.ts';
 import { bootDeviceNotSet } from './bmc-refusal.ts';
 
 /** The devices that steps name. */
-const SOURCES = { pxe: 'pxe', disk: 'disk', none: 'none' } as const;
+const SOURCES = { pxe: 'pxe', disk: 'disk', cd: 'cd', none: 'none' } as const;
 
 export function createRedfishControl(
   services: RedfishServices,
@@ -35,8 +42,18 @@ export function createRedfishControl(
         if (set !== source) throw bootDeviceNotSet(service.where, device, set);
         call.log(`The BMC says: next boot from ${set}`);
       }),
+    httpBootObstacle: (call) => services.use(call, httpBootObstacle),
+    httpBootUri: (call) => services.use(call, readHttpBootUri),
+    setHttpBoot: (call, uri) =>
+      services.use(call, async (service) => {
+        const read = await setHttpBoot(service, uri, call.signal);
+        return read.source === 'http' && read.uri === uri ? 'set' : 'not set';
+      }),
+    insertedMedia: (call) => services.use(call, insertedMedia),
+    insertMedia: (call, url) => services.use(call, (service) => insertMedia(service, url, call)),
+    ejectMedia: (call) => services.use(call, (service) => ejectMedia(service, call)),
     readHardware: (call) => services.use(call, (service) => readHardware(service, call.log)),
-    checkInspect: () => {},
+    checkRedfish: () => {},
     async probe(machine, signal) {
       try {
         return await services.tryUse(machine, signal, async (service) => {

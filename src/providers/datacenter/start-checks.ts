@@ -24,6 +24,10 @@ export function datacenterStartChecks({
 }: StartCheckDependencies): NonNullable<Provider['startChecks']> {
   const checkInstall = (machine: Machine, image: unknown, facts: Parameters<typeof installs.checkStart>[2]) =>
     installs.checkStart(machine, typeof image === 'string' ? image : '', facts);
+  const checkRedfish = (machine: Machine) => {
+    bmcs?.checkStart(machine);
+    bmcs?.checkRedfish(machine);
+  };
   return {
     power: (machine, { config }) => {
       bmcs?.checkStart(machine);
@@ -41,10 +45,8 @@ export function datacenterStartChecks({
       bmcs?.checkStart(machine);
       installs.checkErase(machine, facts);
     },
-    inventory: (machine) => {
-      bmcs?.checkStart(machine);
-      bmcs?.checkInspect(machine);
-    },
+    inventory: checkRedfish,
+    media: checkRedfish,
     remoteExec: (machine) => hosts.checkStart(machine),
     cluster: (machine, { kind, config }) => {
       clusterNamed(clusters, String(config.cluster_ref ?? machine.spec.target_cluster_ref));

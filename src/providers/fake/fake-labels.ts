@@ -17,6 +17,7 @@ const PLAUSIBLE_MS = {
   join: 2_000,
   shutdown: 2_000,
   exec: 300,
+  media: 300,
   drain: 2_000,
   // Requests to an API, which is done with them when it answers.
   cordon: 0,

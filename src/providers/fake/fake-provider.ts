@@ -3,7 +3,7 @@
  * whether or not it is observed, and what happened is found by observing.
  */
 import { inClusterCondition } from '../../domain/condition/node-observation.ts';
-import type { Inspect, Netboot, PowerControl, Provider, ProviderCall } from '../provider.ts';
+import type { Inspect, Media, Netboot, PowerControl, Provider, ProviderCall } from '../provider.ts';
 import { createFakeCluster } from './fake-cluster.ts';
 import { createFakeErasing, createFakeImaging } from './fake-disks.ts';
 import { fakeHardware } from './fake-hardware.ts';
@@ -37,6 +37,7 @@ export function createFakeProvider({ name, world, now, switchesPower }: FakeProv
       },
       inspect: createFakeInspect(tasks),
       inventory: { readHardware: async ({ machine, log }) => fakeHardware(machine, log) },
+      media: createFakeMedia(tasks),
       netboot: createFakeNetboot(tasks),
       imaging: createFakeImaging(tasks),
       erasing: createFakeErasing(tasks),
@@ -76,6 +77,18 @@ function createSwitchedPower(tasks: FakeTasks): PowerControl {
     async switchPower(call: ProviderCall, to: 'on' | 'off') {
       await tasks.start(taskCall(call, to), { kind: to === 'off' ? 'shutdown' : 'reboot', target: '' });
     },
+  };
+}
+
+function createFakeMedia(tasks: FakeTasks): Media {
+  return {
+    async inserted(call) {
+      const state = await tasks.observe(call);
+      const isPending = state.task?.kind === 'media';
+      return { url: state.media || null, pending: isPending, pollAfterMs: tasks.msLeft(state) };
+    },
+    insert: (call, url) => tasks.start(call, { kind: 'media', target: url }),
+    eject: (call) => tasks.start(call, { kind: 'media', target: '' }),
   };
 }
 

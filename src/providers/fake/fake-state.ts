@@ -15,7 +15,8 @@ export type FakeTaskKind =
   | 'exec'
   | 'cordon'
   | 'drain'
-  | 'uncordon';
+  | 'uncordon'
+  | 'media';
 
 /** What the steering labels may name: a task, or the check that has no task of its own. */
 export type FakeStepKind = FakeTaskKind | 'verify';
@@ -38,6 +39,8 @@ export interface FakeState {
   readonly bootDevice: string;
   readonly netbootImage: string;
   readonly image: string;
+  /** The address of what is in the virtual drive; empty: nothing is. */
+  readonly media: string;
   readonly clusterRef: string;
   /** The operation that cordoned its node; empty: the node takes work, and carries some. */
   readonly cordonedBy: string;
@@ -59,6 +62,7 @@ export const NEW_FAKE_STATE: FakeState = {
   bootDevice: 'disk',
   netbootImage: '',
   image: '',
+  media: '',
   clusterRef: '',
   cordonedBy: '',
   drained: false,
@@ -102,6 +106,8 @@ function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
       return { drained: state.cordonedBy !== '' && state.power === 'on' };
     case 'uncordon':
       return TAKES_WORK;
+    case 'media':
+      return { media: task.target };
     case 'exec':
       return {};
   }

@@ -25,6 +25,7 @@ export const FAILURE_WORDS = {
   cordon: 'the cluster did not take the change',
   drain: 'the workloads did not leave',
   uncordon: 'the cluster did not take the change',
+  media: 'the BMC could not fetch the image',
   verify: 'the node is NotReady',
 } as const satisfies Record<FakeStepKind, string>;
 

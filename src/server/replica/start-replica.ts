@@ -59,18 +59,26 @@ export async function startReplica(
   });
   const nodes = createNodeDependencies(options, services);
   const addresses = addressRules(options);
-  for (const provider of createProviders(configuration, database, createNetworkInstalls(nodes), addresses)) {
+  let httpUrl = '';
+  const serverUrl = () => configuration.netboot.base_url ?? httpUrl;
+  for (const provider of createProviders(
+    configuration,
+    database,
+    createNetworkInstalls(nodes, serverUrl),
+    addresses,
+  )) {
     providers.set(provider.name, provider);
     const { stop } = provider;
     if (stop) running.stopWith(stop);
   }
-  let httpUrl = '';
   const nodeServices = createNodeServices({
     ...services,
-    serverUrl: () => configuration.netboot.base_url ?? httpUrl,
+    serverUrl,
     hooks: siteHooks(configuration, addresses.hooks),
   });
-  const controlPlane: ControlPlane = { nodeServices, hardware: createHardwareMoves(nodes),
+  const controlPlane: ControlPlane = {
+    nodeServices,
+    hardware: createHardwareMoves(nodes),
     inventories: createHardwareInventories(nodes),
   };
 

@@ -5,8 +5,13 @@ import type { StepHandler } from '../../engine/step-handler.ts';
 import type { ProviderCall } from '../../providers/provider.ts';
 import { callOf, type StepKind, undoCallOf } from '../step-kind.ts';
 
-const config = z.object({ mode: z.enum(['PXE', 'DISK']).default('PXE'), image: z.string().default('') });
+const config = z.object({
+  mode: z.enum(['PXE', 'DISK', 'CD']).default('PXE'),
+  image: z.string().default(''),
+});
 type Config = z.output<typeof config>;
+
+const DEVICES = { PXE: 'pxe', DISK: 'disk', CD: 'cd' } as const satisfies Record<Config['mode'], string>;
 
 /** The boot device is read back: set is what the machine says, not what was sent. */
 export const setNetboot: StepKind<Config, 'netboot'> = {
@@ -17,7 +22,7 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
   doneTitle: 'Netboot configured',
   canUndo: true,
   handler: ({ mode, image }, { machine, capabilities }) => {
-    const wanted = mode === 'PXE' ? 'pxe' : 'disk';
+    const wanted = DEVICES[mode];
     const { netboot } = capabilities;
     if ('confirm' in netboot) return confirmed(machine, (call) => netboot.confirm(call, wanted, image));
     return {
@@ -27,7 +32,7 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
           return { seen: 'under_way', reason: 'the boot device is being set', pollAfterMs: boot.pollAfterMs };
         }
         // A boot from the network that would serve another image is not what was asked for.
-        const servesOurs = mode === 'DISK' || image === '' || boot.image === null || boot.image === image;
+        const servesOurs = mode !== 'PXE' || image === '' || boot.image === null || boot.image === image;
         if (boot.device === wanted && servesOurs)
           return { seen: 'done', message: `next boot from ${wanted}` };
         return { seen: 'absent' };

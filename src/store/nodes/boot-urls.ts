@@ -32,6 +32,11 @@ export async function findBootUrl(session: Session, machineId: string): Promise<
   return row ? { issuedAt: row.issued_at, expiresAt: row.expires_at, isUsed: row.used_at !== null } : null;
 }
 
+/** Boots by the MAC address count again. */
+export async function forgetBootUrl(session: Session, machineId: string): Promise<void> {
+  await session.run('forget-boot-url', 'DELETE FROM boot_urls WHERE machine_id = $1', [machineId]);
+}
+
 /** The machine whose URL it is; null: unknown, used or expired. */
 export async function machineOfBootUrl(session: Session, secret: string): Promise<string | null> {
   const [row] = await session.run<{ machine_id: string }>(

@@ -1,9 +1,7 @@
 /** One-time URLs for the next boot of a node. */
 import type { FastifyInstance } from 'fastify';
-import { installerArchOf } from '../../domain/install/architecture.ts';
-import { issueBootUrl } from '../../operations/nodes/boot-url.ts';
+import { bootLoaderOf, issueBootUrl } from '../../operations/nodes/boot-url.ts';
 import { getNode } from '../../operations/nodes/nodes.ts';
-import { unifiedFiles } from '../../operations/nodes/unified-boot.ts';
 import { BOOT_URL_ROUTES } from './api/netboot-api.ts';
 import { type BootRouteDependencies, baseUrlOf } from './boot-routes.ts';
 import { serveRoutes } from './serve-routes.ts';
@@ -16,8 +14,7 @@ export function bootUrlRoutes(app: FastifyInstance, dependencies: BootRouteDepen
       const node = await getNode(within, params.id);
       const { secret, expiresAt } = await issueBootUrl(within, params.id, caller.actor);
       const folder = `${baseUrlOf(dependencies, request)}/boot/once/${secret}`;
-      const ipxe = installerArchOf(node.facts.arch) === 'arm64' ? 'boot-arm64.efi' : 'boot.efi';
-      const loader = (await unifiedFiles(nodes, node)) === null ? ipxe : 'installer.efi';
+      const loader = await bootLoaderOf(nodes, node);
       reply.header('cache-control', 'no-store').code(201);
       return {
         success: true,

@@ -23,6 +23,13 @@ seen["boot"] = [system.boot.target.value, system.boot.enabled.value]
 system.reset_system(sushy.ResetType.FORCE_OFF)
 system.refresh(force=True)
 seen["after_off"] = system.power_state.value
+drive = root.get_manager("/redfish/v1/Managers/1").virtual_media.get_members()[0]
+drive.insert_media("http://site.example/rescue.iso")
+drive.refresh(force=True)
+seen["inserted"] = [drive.inserted, drive.image]
+drive.eject_media()
+drive.refresh(force=True)
+seen["ejected"] = drive.inserted
 try:
     sushy.Sushy(url, username=user, password="wrong", verify=authority).get_system_collection()
 except sushy.exceptions.AccessError:

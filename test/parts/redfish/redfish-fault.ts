@@ -20,6 +20,7 @@ export const REDFISH_FAULTS = {
   dangling: 'a system that is linked and does not exist',
   'other-schema': 'collections without members',
   forbidden: '403 to every change',
+  'keeps-media': 'accepts a change of virtual media and does nothing',
 } as const satisfies Record<string, string>;
 
 export type RedfishFault = keyof typeof REDFISH_FAULTS;

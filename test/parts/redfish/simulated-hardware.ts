@@ -31,6 +31,7 @@ export interface HardwareTree {
 }
 
 const CHASSIS = '/redfish/v1/Chassis/1';
+const MANAGER = '/redfish/v1/Managers/1';
 const link = (path: string) => ({ '@odata.id': path });
 
 export function hardwareTree(
@@ -89,6 +90,12 @@ export function hardwareTree(
   });
   collections.set('/redfish/v1/Chassis', [CHASSIS]);
   resources.set(CHASSIS, chassis());
+  resources.set(MANAGER, {
+    '@odata.id': MANAGER,
+    Id: '1',
+    Name: 'Manager',
+    VirtualMedia: link(`${MANAGER}/VirtualMedia`),
+  });
   const firmware = '/redfish/v1/UpdateService/FirmwareInventory';
   collect(
     firmware,
@@ -104,7 +111,7 @@ function systemLinks(systemPath: string): Body {
     Memory: link(`${systemPath}/Memory`),
     Storage: link(`${systemPath}/Storage`),
     EthernetInterfaces: link(`${systemPath}/EthernetInterfaces`),
-    Links: { Chassis: [link(CHASSIS)] },
+    Links: { Chassis: [link(CHASSIS)], ManagedBy: [link(MANAGER)] },
   };
 }
 

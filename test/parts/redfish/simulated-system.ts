@@ -5,17 +5,26 @@ export interface BootOverride {
   enabled: string;
   target: string;
   mode: string;
+  /** Empty: none. */
+  httpUri: string;
 }
 
 const POWER_OFF_STATES: readonly string[] = ['ForceOff', 'GracefulShutdown'];
 
 export class SimulatedSystem {
   power: 'On' | 'Off' | 'PoweringOn' | 'PoweringOff' = 'Off';
-  readonly boot: BootOverride = { enabled: 'Disabled', target: 'None', mode: 'UEFI' };
+  readonly boot: BootOverride = {
+    enabled: 'Disabled',
+    target: 'None',
+    mode: 'UEFI',
+    httpUri: '',
+  };
   /** What each boot was from, oldest first. */
   readonly boots: string[] = [];
   readonly resets: string[] = [];
   version = 1;
+  /** A real machine behind it: switched on from where the override says, and off. */
+  behind: { powerOn(from: string, httpUri: string): void; powerOff(): void } | null = null;
   readonly #settleMs: number;
   #settling: NodeJS.Timeout | null = null;
 
@@ -47,6 +56,7 @@ export class SimulatedSystem {
       this.power = to;
       this.version += 1;
       if (to === 'On') this.#bootNow();
+      else this.behind?.powerOff();
     };
     if (this.#settleMs === 0) settle();
     else this.#settling = setTimeout(settle, this.#settleMs);
@@ -54,7 +64,9 @@ export class SimulatedSystem {
 
   #bootNow(): void {
     const { boot } = this;
-    this.boots.push(boot.enabled === 'Disabled' ? 'None' : boot.target);
+    const from = boot.enabled === 'Disabled' ? 'None' : boot.target;
+    this.boots.push(from);
+    this.behind?.powerOn(from, boot.httpUri);
     if (boot.enabled === 'Once') Object.assign(boot, { enabled: 'Disabled', target: 'None' });
     this.version += 1;
   }
@@ -62,7 +74,7 @@ export class SimulatedSystem {
   change(override: Partial<BootOverride>, { bootMode }: Pick<VendorShape, 'bootMode'>): void {
     const { enabled = this.boot.enabled, target = this.boot.target } = override;
     const mode = override.mode ?? (bootMode === 'reverts' ? 'Legacy' : this.boot.mode);
-    Object.assign(this.boot, { enabled, target, mode });
+    Object.assign(this.boot, { enabled, target, mode, httpUri: override.httpUri ?? this.boot.httpUri });
     this.version += 1;
   }
 

@@ -27,6 +27,8 @@ export interface RedfishSimulatorOptions {
   readonly maxSessions?: number;
 }
 
+const MEDIA = '/redfish/v1/Managers/1/VirtualMedia';
+
 interface Answer {
   readonly status: number;
   readonly body?: unknown;
@@ -37,6 +39,8 @@ export class RedfishSimulator {
   shape: VendorShape;
   readonly system: SimulatedSystem;
   readonly hardware = new SimulatedHardware();
+  /** What is in the virtual drive; null: nothing. */
+  media: string | null = null;
   readonly user: string;
   password: string;
   readonly requests: string[] = [];
@@ -97,6 +101,14 @@ export class RedfishSimulator {
   /** Another firmware, or another vendor's. */
   becomes(vendor: VendorName): void {
     this.shape = VENDOR_SHAPES[vendor];
+  }
+
+  insert(url: string): void {
+    this.media = url;
+  }
+
+  eject(): void {
+    this.media = null;
   }
 
   /** Requests that could change something. */
@@ -288,6 +300,8 @@ export class RedfishSimulator {
     const tree = this.#tree();
     const members = tree.collections.get(path);
     if (members !== undefined) return this.#collection(path, members, tree, query);
+    if (path === MEDIA) return this.#collection(path, [`${MEDIA}/CD`], tree, query);
+    if (path === `${MEDIA}/CD`) return { status: 200, body: this.#mediaBody() };
     const resource = tree.resources.get(path);
     if (resource !== undefined) return { status: 200, body: resource };
     const systems = [shape.systemId, ...shape.moreSystems];
@@ -364,6 +378,37 @@ export class RedfishSimulator {
     };
   }
 
+  #mediaBody() {
+    const isThere = this.media !== null;
+    return {
+      '@odata.id': `${MEDIA}/CD`,
+      '@odata.type': '#VirtualMedia.v1_4_0.VirtualMedia',
+      Id: 'CD',
+      Name: 'Virtual CD',
+      MediaTypes: ['CD', 'DVD'],
+      Image: this.media,
+      Inserted: isThere,
+      ConnectedVia: isThere ? 'URI' : 'NotConnected',
+      Actions: {
+        '#VirtualMedia.InsertMedia': { target: `${MEDIA}/CD/Actions/VirtualMedia.InsertMedia` },
+        '#VirtualMedia.EjectMedia': { target: `${MEDIA}/CD/Actions/VirtualMedia.EjectMedia` },
+      },
+    };
+  }
+
+  #changeMedia(action: string, body: Readonly<Record<string, unknown>>): Answer {
+    if (action === 'VirtualMedia.EjectMedia') {
+      if (this.media === null) return failure(409, 'Base.1.8.ResourceInUse', 'No media is inserted.');
+      if (this.fault !== 'keeps-media') this.eject();
+      return this.#success();
+    }
+    if (this.media !== null) return failure(409, 'Base.1.8.ResourceInUse', 'Media is inserted already.');
+    if (typeof body.Image !== 'string')
+      return failure(400, 'Base.1.8.ActionParameterMissing', 'The parameter Image is missing.');
+    if (this.fault !== 'keeps-media') this.insert(body.Image);
+    return this.#success();
+  }
+
   #bootBody() {
     const { boot } = this.system;
     const { bootTargets, bootLengths } = this.shape;
@@ -373,6 +418,9 @@ export class RedfishSimulator {
       BootSourceOverrideEnabled: shown,
       BootSourceOverrideTarget: boot.target,
       BootSourceOverrideMode: boot.mode,
+      ...(this.shape.httpBoot === 'none'
+        ? {}
+        : { HttpBootUri: this.shape.httpBoot === 'offered' ? boot.httpUri || null : null }),
       ...(bootTargets.length > 0 ? { 'BootSourceOverrideTarget@Redfish.AllowableValues': bootTargets } : {}),
       ...(bootLengths ? { 'BootSourceOverrideEnabled@Redfish.AllowableValues': bootLengths } : {}),
     };
@@ -383,6 +431,8 @@ export class RedfishSimulator {
     const body = JSON.parse(text === '' ? '{}' : text) as Readonly<Record<string, unknown>>;
     if (request.method === 'POST' && path === `${systemPath}/Actions/ComputerSystem.Reset`)
       return this.#reset(String(body.ResetType));
+    const [, action] = /^\/redfish\/v1\/Managers\/1\/VirtualMedia\/CD\/Actions\/(.+)$/.exec(path) ?? [];
+    if (request.method === 'POST' && action !== undefined) return this.#changeMedia(action, body);
     const bootPath = shape.bootAt === 'system' ? systemPath : `${systemPath}/Settings`;
     if (request.method !== 'PATCH' || path !== bootPath)
       return failure(405, 'Base.1.8.OperationNotAllowed', 'The method is not allowed.');
@@ -422,9 +472,13 @@ export class RedfishSimulator {
       return failure(400, 'Base.1.8.PropertyValueNotInList', `The value ${target} is not in the list.`);
     if (enabled !== undefined && shape.bootLengths && !shape.bootLengths.includes(enabled))
       return failure(400, 'Base.1.8.PropertyValueNotInList', `The value ${enabled} is not in the list.`);
+    const { HttpBootUri: httpUri } = boot;
+    if (httpUri !== undefined && (shape.httpBoot === 'none' || shape.httpBoot === 'refused'))
+      return failure(400, 'Base.1.8.PropertyUnknown', 'The property HttpBootUri is not known.');
     if (this.fault !== 'ignores-boot')
       system.change(
         {
+          ...(httpUri === undefined ? {} : { httpUri }),
           ...(target === undefined ? {} : { target }),
           ...(enabled === undefined ? {} : { enabled }),
           ...(mode === undefined ? {} : { mode }),

@@ -27,6 +27,8 @@ export interface VendorShape {
   readonly hasSessions: boolean;
   /** Whether collections are answered whole when a query asks for it; `ignored`: it is offered, and the query changes nothing. */
   readonly expand: 'offered' | 'ignored' | 'none';
+  /** Whether the address of an HTTP boot can be set; `forgotten`: it is accepted, and not shown. */
+  readonly httpBoot: 'offered' | 'forgotten' | 'refused' | 'none';
   /** Where GPUs are. */
   readonly gpusAt: 'processors' | 'pcie';
   /** Members on one page of a collection. */
@@ -50,6 +52,7 @@ const STANDARD: VendorShape = {
   moreSystems: [],
   hasSessions: true,
   expand: 'none',
+  httpBoot: 'offered',
   gpusAt: 'processors',
   pageOf: 50,
 };
@@ -63,6 +66,7 @@ export const VENDOR_SHAPES = {
     manufacturer: 'Dell Inc.',
     etag: 'none',
     expand: 'offered',
+    httpBoot: 'none',
     redundantReset: { status: 409, messageId: 'IDRAC.2.8.PSU501' },
   },
   'dell-idrac10': {
@@ -108,6 +112,7 @@ export const VENDOR_SHAPES = {
     resetsListed: 'info',
     bootLengths: ['Disabled', 'Once'],
     pageOf: 3,
+    httpBoot: 'forgotten',
     success: 'task',
   },
   openbmc: {
@@ -117,6 +122,7 @@ export const VENDOR_SHAPES = {
     manufacturer: '',
     resetsListed: 'info',
     bootTargets: [],
+    httpBoot: 'refused',
   },
   nvidia: {
     ...STANDARD,

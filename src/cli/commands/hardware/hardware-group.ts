@@ -20,15 +20,17 @@ import {
 import { plainText } from '../../output/plain-text.ts';
 import type { Column } from '../../output/table.ts';
 import { instantText } from '../../output/time-text.ts';
+import { profileGroup } from './profile-group.ts';
 import { showHardware } from './show-hardware.ts';
 
 export function hardwareGroup(context: CommandContext): Command {
   return new Command('hardware')
     .alias('hw')
-    .description('What machines are made of, whoever reported it, and what changed')
+    .description('What machines are made of, from every source, and what changed')
     .addCommand(showHardware(context), { isDefault: true })
     .addCommand(listChanges(context))
-    .addCommand(diffHardware(context));
+    .addCommand(diffHardware(context))
+    .addCommand(profileGroup(context));
 }
 
 const COLUMNS: readonly Column<HardwareChange>[] = [

@@ -50,7 +50,12 @@ function writeHardware(context: CommandContext, hardware: Hardware): void {
 type Line = [label: string, text: string];
 
 function linesOf(hardware: Hardware, now: number): Line[] {
-  const lines = [...systemLines(hardware), ...partLines(hardware), ...sourceLines(hardware, now)];
+  const lines = [
+    ...systemLines(hardware),
+    ...partLines(hardware),
+    ...sourceLines(hardware, now),
+    ...profileLines(hardware),
+  ];
   return lines.filter(([, text]) => text !== '');
 }
 
@@ -119,6 +124,14 @@ function sourceLines({ sources }: Hardware, now: number): Line[] {
       changedAt ? `unchanged for ${ageText(changedAt, now)}` : '',
     ),
   ]);
+}
+
+function profileLines({ profiles, differences }: Hardware): Line[] {
+  const matches = differences.length === 0 ? ', which it matches' : '';
+  return [
+    ['Profiles', profiles.length === 0 ? '' : `${profiles.join(', ')}${matches}`],
+    ...differences.map((difference): Line => ['DIFFERS', difference]),
+  ];
 }
 
 function words(...parts: readonly (string | undefined)[]): string {

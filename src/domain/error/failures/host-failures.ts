@@ -195,6 +195,14 @@ const BMC_FAILURES = {
     who: 'operator',
     commands: ['{ingot} update {machine_id} --bmc-endpoint <https://host/redfish/v1/Systems/id>'],
   },
+  HARDWARE_MISMATCH: {
+    classes: ['needs_human'],
+    whatHappened: 'the hardware of the machine is not what its hardware profiles expect, or is not known, or no profile applies',
+    check: 'compare both; repair the machine and inspect it again, or correct the profile',
+    action: 'retry_stage',
+    who: 'operator',
+    commands: ['{ingot} hardware show {machine_id}', '{ingot} inspect {machine_id}'],
+  },
   REDFISH_NOT_OFFERED: {
     classes: ['permanent'],
     whatHappened:

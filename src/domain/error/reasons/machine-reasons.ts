@@ -18,6 +18,13 @@ export const MACHINE_REASONS = {
     fix: 'list the versions, or inspect the machine',
     commands: ['{ingot} hardware changes {machine_id}', '{ingot} inspect {machine_id}'],
   },
+  HARDWARE_PROFILE_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'there is no hardware profile <profile>',
+    cause: 'no hardware profile that the caller may read has the name',
+    fix: 'list the hardware profiles',
+    commands: ['{ingot} hardware profile list'],
+  },
   MACHINE_DELETED: {
     kind: 'failed_precondition',
     message: '<machine_id> was removed for good',

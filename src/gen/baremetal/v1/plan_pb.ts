@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v1/plan.proto.
  */
 export const file_baremetal_v1_plan: GenFile = /*@__PURE__*/
-  fileDesc("ChdiYXJlbWV0YWwvdjEvcGxhbi5wcm90bxIMYmFyZW1ldGFsLnYxImUKBFBsYW4SDwoHcGxhbl9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSIQoFc3RlcHMYAyADKAsyEi5iYXJlbWV0YWwudjEuU3RlcBITCgtkZWZhdWx0X2ZvchgUIAEoCSLoAwoEU3RlcBIMCgRuYW1lGAEgASgJEhcKD3RpbWVvdXRfc2Vjb25kcxgCIAEoBRIYCgttYXhfcmV0cmllcxgDIAEoBUgBiAEBEicKA3NzaBgKIAEoCzIYLmJhcmVtZXRhbC52MS5Tc2hDb21tYW5kSAASJgoGcmVib290GAsgASgLMhQuYmFyZW1ldGFsLnYxLlJlYm9vdEgAEisKB25ldGJvb3QYDCABKAsyGC5iYXJlbWV0YWwudjEuU2V0TmV0Ym9vdEgAEisKBnJlcGF2ZRgNIAEoCzIZLmJhcmVtZXRhbC52MS5SZXBhdmVJbWFnZUgAEikKBGpvaW4YDiABKAsyGS5iYXJlbWV0YWwudjEuS3ViZWFkbUpvaW5IABIvCgZ2ZXJpZnkYDyABKAsyHS5iYXJlbWV0YWwudjEuVmVyaWZ5SW5DbHVzdGVySAASKAoDbmV0GBAgASgLMhkuYmFyZW1ldGFsLnYxLk5ldFJlY29uZmlnSAASJgoDcm1hGBEgASgLMhcuYmFyZW1ldGFsLnYxLlJtYUFjdGlvbkgAEi4KB2NsdXN0ZXIYFCABKAsyGy5iYXJlbWV0YWwudjEuQ2x1c3RlckFjdGlvbkgAQgYKBGtpbmRCDgoMX21heF9yZXRyaWVzIkAKClNzaENvbW1hbmQSDwoHY29tbWFuZBgBIAEoCRINCgVjaGVjaxgCIAEoCRISCgpyZXBlYXRhYmxlGAMgASgIIhYKBlJlYm9vdBIMCgRtb2RlGAEgASgJIikKClNldE5ldGJvb3QSDAoEbW9kZRgBIAEoCRINCgVpbWFnZRgCIAEoCSIcCgtSZXBhdmVJbWFnZRINCgVpbWFnZRgBIAEoCSIiCgtLdWJlYWRtSm9pbhITCgtjbHVzdGVyX3JlZhgBIAEoCSImCg9WZXJpZnlJbkNsdXN0ZXISEwoLY2x1c3Rlcl9yZWYYASABKAkiLgoLTmV0UmVjb25maWcSDgoGYWN0aW9uGAEgASgJEg8KB25ldHBsYW4YAiABKAkiGwoJUm1hQWN0aW9uEg4KBmFjdGlvbhgBIAEoCSI0Cg1DbHVzdGVyQWN0aW9uEg4KBmFjdGlvbhgBIAEoCRITCgtjbHVzdGVyX3JlZhgCIAEoCWIGcHJvdG8z");
+  fileDesc("ChdiYXJlbWV0YWwvdjEvcGxhbi5wcm90bxIMYmFyZW1ldGFsLnYxImUKBFBsYW4SDwoHcGxhbl9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSIQoFc3RlcHMYAyADKAsyEi5iYXJlbWV0YWwudjEuU3RlcBITCgtkZWZhdWx0X2ZvchgUIAEoCSKABQoEU3RlcBIMCgRuYW1lGAEgASgJEhcKD3RpbWVvdXRfc2Vjb25kcxgCIAEoBRIYCgttYXhfcmV0cmllcxgDIAEoBUgBiAEBEicKA3NzaBgKIAEoCzIYLmJhcmVtZXRhbC52MS5Tc2hDb21tYW5kSAASJgoGcmVib290GAsgASgLMhQuYmFyZW1ldGFsLnYxLlJlYm9vdEgAEisKB25ldGJvb3QYDCABKAsyGC5iYXJlbWV0YWwudjEuU2V0TmV0Ym9vdEgAEisKBnJlcGF2ZRgNIAEoCzIZLmJhcmVtZXRhbC52MS5SZXBhdmVJbWFnZUgAEikKBGpvaW4YDiABKAsyGS5iYXJlbWV0YWwudjEuS3ViZWFkbUpvaW5IABIvCgZ2ZXJpZnkYDyABKAsyHS5iYXJlbWV0YWwudjEuVmVyaWZ5SW5DbHVzdGVySAASKAoDbmV0GBAgASgLMhkuYmFyZW1ldGFsLnYxLk5ldFJlY29uZmlnSAASJgoDcm1hGBEgASgLMhcuYmFyZW1ldGFsLnYxLlJtYUFjdGlvbkgAEi4KB2NsdXN0ZXIYFCABKAsyGy5iYXJlbWV0YWwudjEuQ2x1c3RlckFjdGlvbkgAEjAKB2luc3BlY3QYFSABKAsyHS5iYXJlbWV0YWwudjEuSW5zcGVjdEhhcmR3YXJlSAASNwoPdmVyaWZ5X2hhcmR3YXJlGBYgASgLMhwuYmFyZW1ldGFsLnYxLlZlcmlmeUhhcmR3YXJlSAASKwoFbWVkaWEYFyABKAsyGi5iYXJlbWV0YWwudjEuVmlydHVhbE1lZGlhSABCBgoEa2luZEIOCgxfbWF4X3JldHJpZXMiQAoKU3NoQ29tbWFuZBIPCgdjb21tYW5kGAEgASgJEg0KBWNoZWNrGAIgASgJEhIKCnJlcGVhdGFibGUYAyABKAgiFgoGUmVib290EgwKBG1vZGUYASABKAkiKQoKU2V0TmV0Ym9vdBIMCgRtb2RlGAEgASgJEg0KBWltYWdlGAIgASgJIhwKC1JlcGF2ZUltYWdlEg0KBWltYWdlGAEgASgJIiIKC0t1YmVhZG1Kb2luEhMKC2NsdXN0ZXJfcmVmGAEgASgJIiYKD1ZlcmlmeUluQ2x1c3RlchITCgtjbHVzdGVyX3JlZhgBIAEoCSIuCgtOZXRSZWNvbmZpZxIOCgZhY3Rpb24YASABKAkSDwoHbmV0cGxhbhgCIAEoCSIbCglSbWFBY3Rpb24SDgoGYWN0aW9uGAEgASgJIhEKD0luc3BlY3RIYXJkd2FyZSIQCg5WZXJpZnlIYXJkd2FyZSIrCgxWaXJ0dWFsTWVkaWESDgoGYWN0aW9uGAEgASgJEgsKA3VybBgCIAEoCSI0Cg1DbHVzdGVyQWN0aW9uEg4KBmFjdGlvbhgBIAEoCRITCgtjbHVzdGVyX3JlZhgCIAEoCWIGcHJvdG8z");
 
 /**
  * A reusable recipe: typed steps in order. Immutable once a run has referenced it.
@@ -130,6 +130,24 @@ export type Step = Message<"baremetal.v1.Step"> & {
      */
     value: ClusterAction;
     case: "cluster";
+  } | {
+    /**
+     * @generated from field: baremetal.v1.InspectHardware inspect = 21;
+     */
+    value: InspectHardware;
+    case: "inspect";
+  } | {
+    /**
+     * @generated from field: baremetal.v1.VerifyHardware verify_hardware = 22;
+     */
+    value: VerifyHardware;
+    case: "verifyHardware";
+  } | {
+    /**
+     * @generated from field: baremetal.v1.VirtualMedia media = 23;
+     */
+    value: VirtualMedia;
+    case: "media";
   } | { case: undefined; value?: undefined };
 };
 
@@ -198,7 +216,7 @@ export const RebootSchema: GenMessage<Reboot> = /*@__PURE__*/
  */
 export type SetNetboot = Message<"baremetal.v1.SetNetboot"> & {
   /**
-   * PXE (default) or DISK
+   * PXE (default), DISK, or CD for what is in the virtual drive of the BMC
    *
    * @generated from field: string mode = 1;
    */
@@ -322,6 +340,65 @@ export const RmaActionSchema: GenMessage<RmaAction> = /*@__PURE__*/
   messageDesc(file_baremetal_v1_plan, 9);
 
 /**
+ * Reads the machine's hardware through its BMC. Changes nothing on the machine.
+ *
+ * @generated from message baremetal.v1.InspectHardware
+ */
+export type InspectHardware = Message<"baremetal.v1.InspectHardware"> & {
+};
+
+/**
+ * Describes the message baremetal.v1.InspectHardware.
+ * Use `create(InspectHardwareSchema)` to create a new message.
+ */
+export const InspectHardwareSchema: GenMessage<InspectHardware> = /*@__PURE__*/
+  messageDesc(file_baremetal_v1_plan, 10);
+
+/**
+ * Compares what is known of the machine's hardware with every hardware profile that applies to it. Fails where they differ, where no
+ * profile applies, and where nothing is known of the hardware.
+ *
+ * @generated from message baremetal.v1.VerifyHardware
+ */
+export type VerifyHardware = Message<"baremetal.v1.VerifyHardware"> & {
+};
+
+/**
+ * Describes the message baremetal.v1.VerifyHardware.
+ * Use `create(VerifyHardwareSchema)` to create a new message.
+ */
+export const VerifyHardwareSchema: GenMessage<VerifyHardware> = /*@__PURE__*/
+  messageDesc(file_baremetal_v1_plan, 11);
+
+/**
+ * Puts an image into the virtual CD drive of the machine's BMC, or takes it out. Needs Redfish.
+ *
+ * @generated from message baremetal.v1.VirtualMedia
+ */
+export type VirtualMedia = Message<"baremetal.v1.VirtualMedia"> & {
+  /**
+   * insert (default) or eject
+   *
+   * @generated from field: string action = 1;
+   */
+  action: string;
+
+  /**
+   * For insert: the http or https address of the image, which the BMC fetches. At most 1000 characters, without a password in it.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+};
+
+/**
+ * Describes the message baremetal.v1.VirtualMedia.
+ * Use `create(VirtualMediaSchema)` to create a new message.
+ */
+export const VirtualMediaSchema: GenMessage<VirtualMedia> = /*@__PURE__*/
+  messageDesc(file_baremetal_v1_plan, 12);
+
+/**
  * Changes the machine's node through the cluster's API, with the cluster's own credentials.
  *
  * @generated from message baremetal.v1.ClusterAction
@@ -351,5 +428,5 @@ export type ClusterAction = Message<"baremetal.v1.ClusterAction"> & {
  * Use `create(ClusterActionSchema)` to create a new message.
  */
 export const ClusterActionSchema: GenMessage<ClusterAction> = /*@__PURE__*/
-  messageDesc(file_baremetal_v1_plan, 10);
+  messageDesc(file_baremetal_v1_plan, 13);
 

@@ -2,6 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Agent } from '../../../domain/agent/agent.ts';
+import type { HardwareVerdict } from '../../../domain/hardware/hardware-profile.ts';
 import {
   type MergedHardware,
   mergeHardware,
@@ -50,6 +51,10 @@ export function hardwareMessage(
       ...(agent === null ? [] : [{ source: agent.source, reportedAt: timestampFromDate(agent.reportedAt) }]),
     ],
   };
+}
+
+export function verdictFields({ profiles, differences }: HardwareVerdict) {
+  return { profiles: [...profiles], differences: [...differences] };
 }
 
 function originOf({ source, reportedAt }: Pick<ReportedHardware, 'source' | 'reportedAt'>) {

@@ -3,6 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Caller } from '../../../domain/access/caller.ts';
 import { Fault, invalidField } from '../../../domain/error/fault.ts';
+import { judgeHardware } from '../../../domain/hardware/hardware-profile.ts';
 import {
   type HardwareVersion,
   hardwareChanges,
@@ -23,6 +24,7 @@ import {
 import { machineNotFound } from '../../../operations/machines/machine-not-found.ts';
 import { inspectMachine } from '../../../operations/start/inspect-machine.ts';
 import { findHardwareInventories } from '../../../store/hardware/hardware-inventories.ts';
+import { listHardwareProfiles } from '../../../store/hardware/hardware-profiles.ts';
 import {
   findHardwareVersion,
   listHardwareVersions,
@@ -35,7 +37,8 @@ import { defineService, type Service } from '../service.ts';
 import { startOptions } from '../start-options.ts';
 import { agentsOf } from '../v2/agents-of.ts';
 import { operationMessage } from '../v2/to-proto.ts';
-import { agentHardware, hardwareMessage } from './hardware-message.ts';
+import { agentHardware, hardwareMessage, verdictFields } from './hardware-message.ts';
+import { profileHandlers } from './hardware-profile-handlers.ts';
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 500;
@@ -50,7 +53,11 @@ export function hardwareService(dependencies: ServerDependencies): Service {
         const { machineId } = machine;
         const kept = await findHardwareInventories(database, machineId);
         const agent = (await agentsOf(dependencies, [machine])).get(machineId);
-        return hardwareMessage(machineId, kept, agentHardware(agent ?? null));
+        const profiles = await listHardwareProfiles(database, caller.scope);
+        return {
+          ...hardwareMessage(machineId, kept, agentHardware(agent ?? null)),
+          ...verdictFields(judgeHardware(machine, profiles)),
+        };
       },
       listHardwareChanges: (request, { caller }) => listChanges(dependencies, request, caller),
       async diffHardware(request, { caller }) {
@@ -67,12 +74,16 @@ export function hardwareService(dependencies: ServerDependencies): Service {
         });
         return operationMessage(operation);
       },
+      ...profileHandlers(dependencies),
     },
     {
       getHardware: 'viewer',
       listHardwareChanges: 'viewer',
       diffHardware: 'viewer',
       inspectMachine: 'operator',
+      setHardwareProfile: 'admin',
+      listHardwareProfiles: 'viewer',
+      deleteHardwareProfile: 'admin',
     },
   );
 }

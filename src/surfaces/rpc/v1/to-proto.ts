@@ -130,9 +130,10 @@ function planStepMessage(step: PlanStep, defaults: StepDefaults): MessageInitSha
   };
 }
 
-/** Stored configurations use the JSON names of the API, one of which differs from the field of the message. */
+/** Stored kinds and configurations use the JSON names of the API, some of which differ from the fields of the message. */
 function kindMessage({ kind, config }: PlanStep): NonNullable<MessageInitShape<typeof StepSchema>['kind']> {
   const { cluster_ref: clusterRef, ...others } = config;
   const value = clusterRef === undefined ? others : { ...others, clusterRef };
-  return { case: kind, value } as NonNullable<MessageInitShape<typeof StepSchema>['kind']>;
+  const field = kind.replace(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase());
+  return { case: field, value } as NonNullable<MessageInitShape<typeof StepSchema>['kind']>;
 }

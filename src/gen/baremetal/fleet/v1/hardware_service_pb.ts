@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/fleet/v1/hardware_service.proto.
  */
 export const file_baremetal_fleet_v1_hardware_service: GenFile = /*@__PURE__*/
-  fileDesc("CiliYXJlbWV0YWwvZmxlZXQvdjEvaGFyZHdhcmVfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIigKEkdldEhhcmR3YXJlUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJItAECghIYXJkd2FyZRISCgptYWNoaW5lX2lkGAEgASgJEjIKBnN5c3RlbRgCIAEoCzIiLmJhcmVtZXRhbC5mbGVldC52MS5TeXN0ZW1IYXJkd2FyZRIxCgpwcm9jZXNzb3JzGAMgAygLMh0uYmFyZW1ldGFsLmZsZWV0LnYxLlByb2Nlc3NvchIUCgxtZW1vcnlfYnl0ZXMYBCABKAMSOAoObWVtb3J5X21vZHVsZXMYBSADKAsyIC5iYXJlbWV0YWwuZmxlZXQudjEuTWVtb3J5TW9kdWxlEikKBmRyaXZlcxgGIAMoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5Ecml2ZRItCgRuaWNzGAcgAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLk5ldHdvcmtQb3J0EiUKBGdwdXMYCCADKAsyFy5iYXJlbWV0YWwuZmxlZXQudjEuR3B1EjQKDHBjaWVfZGV2aWNlcxgJIAMoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QY2llRGV2aWNlEjcKDnBvd2VyX3N1cHBsaWVzGAogAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLlBvd2VyU3VwcGx5Ei4KCGZpcm13YXJlGAsgAygLMhwuYmFyZW1ldGFsLmZsZWV0LnYxLkZpcm13YXJlEjMKB3NvdXJjZXMYDCADKAsyIi5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVTb3VyY2USEQoJY3B1X21vZGVsGA0gASgJEhEKCWNwdV9jb3JlcxgOIAEoBSKSAQoOSGFyZHdhcmVTb3VyY2USDgoGc291cmNlGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSLwoLcmVwb3J0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNoYW5nZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIk0KClBhcnRPcmlnaW4SDgoGc291cmNlGAEgASgJEi8KC3JlcG9ydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKBAgoOU3lzdGVtSGFyZHdhcmUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDgoGdmVuZG9yGAIgASgJEg0KBW1vZGVsGAMgASgJEgsKA3NrdRgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEgwKBHV1aWQYBiABKAkSFAoMYmlvc192ZXJzaW9uGAcgASgJEhMKC2Jpb3NfdmVuZG9yGAggASgJEhEKCWJpb3NfZGF0ZRgJIAEoCRITCgtib2FyZF9tb2RlbBgKIAEoCRIbChNib2FyZF9zZXJpYWxfbnVtYmVyGAsgASgJIt4BCglQcm9jZXNzb3ISLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRINCgVtb2RlbBgDIAEoCRIUCgxtYW51ZmFjdHVyZXIYBCABKAkSFAoMYXJjaGl0ZWN0dXJlGAUgASgJEg0KBWNvcmVzGAYgASgFEg8KB3RocmVhZHMYByABKAUSFQoNc2VyaWFsX251bWJlchgIIAEoCRIRCgltaWNyb2NvZGUYCSABKAkSDgoGaGVhbHRoGAogASgJItMBCgxNZW1vcnlNb2R1bGUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRISCgpzaXplX2J5dGVzGAMgASgDEgwKBHR5cGUYBCABKAkSEQoJc3BlZWRfbXRzGAUgASgFEhQKDG1hbnVmYWN0dXJlchgGIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAcgASgJEhMKC3BhcnRfbnVtYmVyGAggASgJEg4KBmhlYWx0aBgJIAEoCSK5AgoFRHJpdmUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRIMCgRuYW1lGAMgASgJEg0KBW1vZGVsGAQgASgJEhQKDG1hbnVmYWN0dXJlchgFIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAYgASgJEhMKC3BhcnRfbnVtYmVyGAcgASgJEhIKCnNpemVfYnl0ZXMYCCABKAMSEAoIcHJvdG9jb2wYCSABKAkSDQoFbWVkaWEYCiABKAkSGAoQZmlybXdhcmVfdmVyc2lvbhgLIAEoCRIeChFsaWZlX2xlZnRfcGVyY2VudBgMIAEoBUgAiAEBEg4KBmhlYWx0aBgNIAEoCUIUChJfbGlmZV9sZWZ0X3BlcmNlbnQixAIKC05ldHdvcmtQb3J0Ei4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEgwKBHNsb3QYAiABKAkSDAoEbmFtZRgDIAEoCRITCgttYWNfYWRkcmVzcxgEIAEoCRISCgpzcGVlZF9tYnBzGAUgASgDEhEKBGxpbmsYBiABKAhIAIgBARIUCgxtYW51ZmFjdHVyZXIYByABKAkSDQoFbW9kZWwYCCABKAkSFQoNc2VyaWFsX251bWJlchgJIAEoCRITCgtwYXJ0X251bWJlchgKIAEoCRIYChBmaXJtd2FyZV92ZXJzaW9uGAsgASgJEhEKCW5laWdoYm91chgMIAEoCRIWCg5uZWlnaGJvdXJfcG9ydBgNIAEoCRIOCgZoZWFsdGgYDiABKAlCBwoFX2xpbmsijwIKA0dwdRIuCgZvcmlnaW4YASABKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuUGFydE9yaWdpbhIMCgRzbG90GAIgASgJEg0KBW1vZGVsGAMgASgJEhQKDG1hbnVmYWN0dXJlchgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEhMKC3BhcnRfbnVtYmVyGAYgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YByABKAkSFAoMbWVtb3J5X2J5dGVzGAggASgDEhMKC3BjaV9hZGRyZXNzGAkgASgJEhEKCXZlbmRvcl9pZBgKIAEoCRIRCglkZXZpY2VfaWQYCyABKAkSDgoGaGVhbHRoGAwgASgJItsBCgpQY2llRGV2aWNlEi4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEgwKBHNsb3QYAiABKAkSDQoFbW9kZWwYAyABKAkSFAoMbWFudWZhY3R1cmVyGAQgASgJEhQKDGRldmljZV9jbGFzcxgFIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAYgASgJEhMKC3BhcnRfbnVtYmVyGAcgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YCCABKAkSDgoGaGVhbHRoGAkgASgJIt4BCgtQb3dlclN1cHBseRIuCgZvcmlnaW4YASABKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuUGFydE9yaWdpbhIMCgRzbG90GAIgASgJEg0KBW1vZGVsGAMgASgJEhQKDG1hbnVmYWN0dXJlchgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEhMKC3BhcnRfbnVtYmVyGAYgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YByABKAkSFgoOY2FwYWNpdHlfd2F0dHMYCCABKAUSDgoGaGVhbHRoGAkgASgJImwKCEZpcm13YXJlEi4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEhEKCWNvbXBvbmVudBgCIAEoCRIMCgRuYW1lGAMgASgJEg8KB3ZlcnNpb24YBCABKAkiZwoaTGlzdEhhcmR3YXJlQ2hhbmdlc1JlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiawobTGlzdEhhcmR3YXJlQ2hhbmdlc1Jlc3BvbnNlEjMKB2NoYW5nZXMYASADKAsyIi5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVDaGFuZ2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqwBCg5IYXJkd2FyZUNoYW5nZRISCgptYWNoaW5lX2lkGAEgASgJEg4KBnNvdXJjZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgFEiwKCGZvdW5kX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghmb3VuZF9ieRgFIAEoCRIUCgxvcGVyYXRpb25faWQYBiABKAkSDwoHY2hhbmdlcxgHIAMoCSJjChNEaWZmSGFyZHdhcmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSDgoGc291cmNlGAIgASgJEhQKDGZyb21fdmVyc2lvbhgDIAEoBRISCgp0b192ZXJzaW9uGAQgASgFIsUBCgxIYXJkd2FyZURpZmYSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSFAoMZnJvbV92ZXJzaW9uGAMgASgFEhIKCnRvX3ZlcnNpb24YBCABKAUSKwoHZnJvbV9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdG9fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2NoYW5nZXMYByADKAkiTwoVSW5zcGVjdE1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIOCgZyZWFzb24YAyABKAkyjwMKD0hhcmR3YXJlU2VydmljZRJTCgtHZXRIYXJkd2FyZRImLmJhcmVtZXRhbC5mbGVldC52MS5HZXRIYXJkd2FyZVJlcXVlc3QaHC5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmUSdgoTTGlzdEhhcmR3YXJlQ2hhbmdlcxIuLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0SGFyZHdhcmVDaGFuZ2VzUmVxdWVzdBovLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0SGFyZHdhcmVDaGFuZ2VzUmVzcG9uc2USWQoMRGlmZkhhcmR3YXJlEicuYmFyZW1ldGFsLmZsZWV0LnYxLkRpZmZIYXJkd2FyZVJlcXVlc3QaIC5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVEaWZmElQKDkluc3BlY3RNYWNoaW5lEikuYmFyZW1ldGFsLmZsZWV0LnYxLkluc3BlY3RNYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb25iBnByb3RvMw", [file_baremetal_v2_operation, file_google_protobuf_timestamp]);
+  fileDesc("CiliYXJlbWV0YWwvZmxlZXQvdjEvaGFyZHdhcmVfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIigKEkdldEhhcmR3YXJlUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJIvcECghIYXJkd2FyZRISCgptYWNoaW5lX2lkGAEgASgJEjIKBnN5c3RlbRgCIAEoCzIiLmJhcmVtZXRhbC5mbGVldC52MS5TeXN0ZW1IYXJkd2FyZRIxCgpwcm9jZXNzb3JzGAMgAygLMh0uYmFyZW1ldGFsLmZsZWV0LnYxLlByb2Nlc3NvchIUCgxtZW1vcnlfYnl0ZXMYBCABKAMSOAoObWVtb3J5X21vZHVsZXMYBSADKAsyIC5iYXJlbWV0YWwuZmxlZXQudjEuTWVtb3J5TW9kdWxlEikKBmRyaXZlcxgGIAMoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5Ecml2ZRItCgRuaWNzGAcgAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLk5ldHdvcmtQb3J0EiUKBGdwdXMYCCADKAsyFy5iYXJlbWV0YWwuZmxlZXQudjEuR3B1EjQKDHBjaWVfZGV2aWNlcxgJIAMoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QY2llRGV2aWNlEjcKDnBvd2VyX3N1cHBsaWVzGAogAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLlBvd2VyU3VwcGx5Ei4KCGZpcm13YXJlGAsgAygLMhwuYmFyZW1ldGFsLmZsZWV0LnYxLkZpcm13YXJlEjMKB3NvdXJjZXMYDCADKAsyIi5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVTb3VyY2USEQoJY3B1X21vZGVsGA0gASgJEhEKCWNwdV9jb3JlcxgOIAEoBRIQCghwcm9maWxlcxgPIAMoCRITCgtkaWZmZXJlbmNlcxgQIAMoCSKSAQoOSGFyZHdhcmVTb3VyY2USDgoGc291cmNlGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSLwoLcmVwb3J0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNoYW5nZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIk0KClBhcnRPcmlnaW4SDgoGc291cmNlGAEgASgJEi8KC3JlcG9ydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKBAgoOU3lzdGVtSGFyZHdhcmUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDgoGdmVuZG9yGAIgASgJEg0KBW1vZGVsGAMgASgJEgsKA3NrdRgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEgwKBHV1aWQYBiABKAkSFAoMYmlvc192ZXJzaW9uGAcgASgJEhMKC2Jpb3NfdmVuZG9yGAggASgJEhEKCWJpb3NfZGF0ZRgJIAEoCRITCgtib2FyZF9tb2RlbBgKIAEoCRIbChNib2FyZF9zZXJpYWxfbnVtYmVyGAsgASgJIt4BCglQcm9jZXNzb3ISLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRINCgVtb2RlbBgDIAEoCRIUCgxtYW51ZmFjdHVyZXIYBCABKAkSFAoMYXJjaGl0ZWN0dXJlGAUgASgJEg0KBWNvcmVzGAYgASgFEg8KB3RocmVhZHMYByABKAUSFQoNc2VyaWFsX251bWJlchgIIAEoCRIRCgltaWNyb2NvZGUYCSABKAkSDgoGaGVhbHRoGAogASgJItMBCgxNZW1vcnlNb2R1bGUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRISCgpzaXplX2J5dGVzGAMgASgDEgwKBHR5cGUYBCABKAkSEQoJc3BlZWRfbXRzGAUgASgFEhQKDG1hbnVmYWN0dXJlchgGIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAcgASgJEhMKC3BhcnRfbnVtYmVyGAggASgJEg4KBmhlYWx0aBgJIAEoCSK5AgoFRHJpdmUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRIMCgRuYW1lGAMgASgJEg0KBW1vZGVsGAQgASgJEhQKDG1hbnVmYWN0dXJlchgFIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAYgASgJEhMKC3BhcnRfbnVtYmVyGAcgASgJEhIKCnNpemVfYnl0ZXMYCCABKAMSEAoIcHJvdG9jb2wYCSABKAkSDQoFbWVkaWEYCiABKAkSGAoQZmlybXdhcmVfdmVyc2lvbhgLIAEoCRIeChFsaWZlX2xlZnRfcGVyY2VudBgMIAEoBUgAiAEBEg4KBmhlYWx0aBgNIAEoCUIUChJfbGlmZV9sZWZ0X3BlcmNlbnQixAIKC05ldHdvcmtQb3J0Ei4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEgwKBHNsb3QYAiABKAkSDAoEbmFtZRgDIAEoCRITCgttYWNfYWRkcmVzcxgEIAEoCRISCgpzcGVlZF9tYnBzGAUgASgDEhEKBGxpbmsYBiABKAhIAIgBARIUCgxtYW51ZmFjdHVyZXIYByABKAkSDQoFbW9kZWwYCCABKAkSFQoNc2VyaWFsX251bWJlchgJIAEoCRITCgtwYXJ0X251bWJlchgKIAEoCRIYChBmaXJtd2FyZV92ZXJzaW9uGAsgASgJEhEKCW5laWdoYm91chgMIAEoCRIWCg5uZWlnaGJvdXJfcG9ydBgNIAEoCRIOCgZoZWFsdGgYDiABKAlCBwoFX2xpbmsijwIKA0dwdRIuCgZvcmlnaW4YASABKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuUGFydE9yaWdpbhIMCgRzbG90GAIgASgJEg0KBW1vZGVsGAMgASgJEhQKDG1hbnVmYWN0dXJlchgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEhMKC3BhcnRfbnVtYmVyGAYgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YByABKAkSFAoMbWVtb3J5X2J5dGVzGAggASgDEhMKC3BjaV9hZGRyZXNzGAkgASgJEhEKCXZlbmRvcl9pZBgKIAEoCRIRCglkZXZpY2VfaWQYCyABKAkSDgoGaGVhbHRoGAwgASgJItsBCgpQY2llRGV2aWNlEi4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEgwKBHNsb3QYAiABKAkSDQoFbW9kZWwYAyABKAkSFAoMbWFudWZhY3R1cmVyGAQgASgJEhQKDGRldmljZV9jbGFzcxgFIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAYgASgJEhMKC3BhcnRfbnVtYmVyGAcgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YCCABKAkSDgoGaGVhbHRoGAkgASgJIt4BCgtQb3dlclN1cHBseRIuCgZvcmlnaW4YASABKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuUGFydE9yaWdpbhIMCgRzbG90GAIgASgJEg0KBW1vZGVsGAMgASgJEhQKDG1hbnVmYWN0dXJlchgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEhMKC3BhcnRfbnVtYmVyGAYgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YByABKAkSFgoOY2FwYWNpdHlfd2F0dHMYCCABKAUSDgoGaGVhbHRoGAkgASgJImwKCEZpcm13YXJlEi4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEhEKCWNvbXBvbmVudBgCIAEoCRIMCgRuYW1lGAMgASgJEg8KB3ZlcnNpb24YBCABKAkiZwoaTGlzdEhhcmR3YXJlQ2hhbmdlc1JlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiawobTGlzdEhhcmR3YXJlQ2hhbmdlc1Jlc3BvbnNlEjMKB2NoYW5nZXMYASADKAsyIi5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVDaGFuZ2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqwBCg5IYXJkd2FyZUNoYW5nZRISCgptYWNoaW5lX2lkGAEgASgJEg4KBnNvdXJjZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgFEiwKCGZvdW5kX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghmb3VuZF9ieRgFIAEoCRIUCgxvcGVyYXRpb25faWQYBiABKAkSDwoHY2hhbmdlcxgHIAMoCSJjChNEaWZmSGFyZHdhcmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSDgoGc291cmNlGAIgASgJEhQKDGZyb21fdmVyc2lvbhgDIAEoBRISCgp0b192ZXJzaW9uGAQgASgFIsUBCgxIYXJkd2FyZURpZmYSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSFAoMZnJvbV92ZXJzaW9uGAMgASgFEhIKCnRvX3ZlcnNpb24YBCABKAUSKwoHZnJvbV9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdG9fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2NoYW5nZXMYByADKAkilwEKD0hhcmR3YXJlUHJvZmlsZRIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg0KBW1hdGNoGAMgASgJEg4KBmV4cGVjdBgEIAMoCRISCgpjcmVhdGVkX2J5GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlEKGVNldEhhcmR3YXJlUHJvZmlsZVJlcXVlc3QSNAoHcHJvZmlsZRgBIAEoCzIjLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZVByb2ZpbGUiHQobTGlzdEhhcmR3YXJlUHJvZmlsZXNSZXF1ZXN0IlUKHExpc3RIYXJkd2FyZVByb2ZpbGVzUmVzcG9uc2USNQoIcHJvZmlsZXMYASADKAsyIy5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVQcm9maWxlIiwKHERlbGV0ZUhhcmR3YXJlUHJvZmlsZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJPChVJbnNwZWN0TWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEg4KBnJlYXNvbhgDIAEoCTLkBQoPSGFyZHdhcmVTZXJ2aWNlElMKC0dldEhhcmR3YXJlEiYuYmFyZW1ldGFsLmZsZWV0LnYxLkdldEhhcmR3YXJlUmVxdWVzdBocLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZRJ2ChNMaXN0SGFyZHdhcmVDaGFuZ2VzEi4uYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RIYXJkd2FyZUNoYW5nZXNSZXF1ZXN0Gi8uYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RIYXJkd2FyZUNoYW5nZXNSZXNwb25zZRJZCgxEaWZmSGFyZHdhcmUSJy5iYXJlbWV0YWwuZmxlZXQudjEuRGlmZkhhcmR3YXJlUmVxdWVzdBogLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZURpZmYSVAoOSW5zcGVjdE1hY2hpbmUSKS5iYXJlbWV0YWwuZmxlZXQudjEuSW5zcGVjdE1hY2hpbmVSZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJoChJTZXRIYXJkd2FyZVByb2ZpbGUSLS5iYXJlbWV0YWwuZmxlZXQudjEuU2V0SGFyZHdhcmVQcm9maWxlUmVxdWVzdBojLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZVByb2ZpbGUSeQoUTGlzdEhhcmR3YXJlUHJvZmlsZXMSLy5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdEhhcmR3YXJlUHJvZmlsZXNSZXF1ZXN0GjAuYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RIYXJkd2FyZVByb2ZpbGVzUmVzcG9uc2USbgoVRGVsZXRlSGFyZHdhcmVQcm9maWxlEjAuYmFyZW1ldGFsLmZsZWV0LnYxLkRlbGV0ZUhhcmR3YXJlUHJvZmlsZVJlcXVlc3QaIy5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVQcm9maWxlYgZwcm90bzM", [file_baremetal_v2_operation, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.fleet.v1.GetHardwareRequest
@@ -114,6 +114,20 @@ export type Hardware = Message<"baremetal.fleet.v1.Hardware"> & {
    * @generated from field: int32 cpu_cores = 14;
    */
   cpuCores: number;
+
+  /**
+   * The hardware profiles that apply to it, by name.
+   *
+   * @generated from field: repeated string profiles = 15;
+   */
+  profiles: string[];
+
+  /**
+   * How it differs from them, as sentences. Empty: it matches, or none applies.
+   *
+   * @generated from field: repeated string differences = 16;
+   */
+  differences: string[];
 };
 
 /**
@@ -969,6 +983,123 @@ export const HardwareDiffSchema: GenMessage<HardwareDiff> = /*@__PURE__*/
   messageDesc(file_baremetal_fleet_v1_hardware_service, 17);
 
 /**
+ * What machines must have.
+ *
+ * @generated from message baremetal.fleet.v1.HardwareProfile
+ */
+export type HardwareProfile = Message<"baremetal.fleet.v1.HardwareProfile"> & {
+  /**
+   * 1 to 63 letters, digits, ".", "_" or "-".
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * For people. At most 200 characters.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * Which machines it is for, as a filter: by SKU, such as hardware.sku="SYS-821GE", or by label, such as labels.sku=hgx.
+   *
+   * @generated from field: string match = 3;
+   */
+  match: string;
+
+  /**
+   * What each of them must have: comparisons of hardware fields, such as hardware.gpu.count=8 or hardware.memory_gib>=2048. At least
+   * one, at most 50.
+   *
+   * @generated from field: repeated string expect = 4;
+   */
+  expect: string[];
+
+  /**
+   * @generated from field: string created_by = 5;
+   */
+  createdBy: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 6;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.HardwareProfile.
+ * Use `create(HardwareProfileSchema)` to create a new message.
+ */
+export const HardwareProfileSchema: GenMessage<HardwareProfile> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 18);
+
+/**
+ * @generated from message baremetal.fleet.v1.SetHardwareProfileRequest
+ */
+export type SetHardwareProfileRequest = Message<"baremetal.fleet.v1.SetHardwareProfileRequest"> & {
+  /**
+   * @generated from field: baremetal.fleet.v1.HardwareProfile profile = 1;
+   */
+  profile?: HardwareProfile | undefined;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.SetHardwareProfileRequest.
+ * Use `create(SetHardwareProfileRequestSchema)` to create a new message.
+ */
+export const SetHardwareProfileRequestSchema: GenMessage<SetHardwareProfileRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 19);
+
+/**
+ * @generated from message baremetal.fleet.v1.ListHardwareProfilesRequest
+ */
+export type ListHardwareProfilesRequest = Message<"baremetal.fleet.v1.ListHardwareProfilesRequest"> & {
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.ListHardwareProfilesRequest.
+ * Use `create(ListHardwareProfilesRequestSchema)` to create a new message.
+ */
+export const ListHardwareProfilesRequestSchema: GenMessage<ListHardwareProfilesRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 20);
+
+/**
+ * @generated from message baremetal.fleet.v1.ListHardwareProfilesResponse
+ */
+export type ListHardwareProfilesResponse = Message<"baremetal.fleet.v1.ListHardwareProfilesResponse"> & {
+  /**
+   * @generated from field: repeated baremetal.fleet.v1.HardwareProfile profiles = 1;
+   */
+  profiles: HardwareProfile[];
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.ListHardwareProfilesResponse.
+ * Use `create(ListHardwareProfilesResponseSchema)` to create a new message.
+ */
+export const ListHardwareProfilesResponseSchema: GenMessage<ListHardwareProfilesResponse> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 21);
+
+/**
+ * @generated from message baremetal.fleet.v1.DeleteHardwareProfileRequest
+ */
+export type DeleteHardwareProfileRequest = Message<"baremetal.fleet.v1.DeleteHardwareProfileRequest"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.DeleteHardwareProfileRequest.
+ * Use `create(DeleteHardwareProfileRequestSchema)` to create a new message.
+ */
+export const DeleteHardwareProfileRequestSchema: GenMessage<DeleteHardwareProfileRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 22);
+
+/**
  * @generated from message baremetal.fleet.v1.InspectMachineRequest
  */
 export type InspectMachineRequest = Message<"baremetal.fleet.v1.InspectMachineRequest"> & {
@@ -997,10 +1128,10 @@ export type InspectMachineRequest = Message<"baremetal.fleet.v1.InspectMachineRe
  * Use `create(InspectMachineRequestSchema)` to create a new message.
  */
 export const InspectMachineRequestSchema: GenMessage<InspectMachineRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 18);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 23);
 
 /**
- * The hardware of machines, whoever reported it: the BMC, the installer or the agent. A caller with a scope reaches the machines
+ * The hardware of machines, from every source: the BMC, the installer and the agent. A caller with a scope reaches the machines
  * inside it.
  *
  * @generated from service baremetal.fleet.v1.HardwareService
@@ -1049,6 +1180,37 @@ export const HardwareService: GenService<{
     methodKind: "unary";
     input: typeof InspectMachineRequestSchema;
     output: typeof OperationSchema;
+  },
+  /**
+   * Creates a hardware profile, or replaces the one of the same name. Machines whose hardware differs from a profile that applies to
+   * them become Degraded with the reason HardwareMismatch, and stop being so when they match. Needs the admin role.
+   *
+   * @generated from rpc baremetal.fleet.v1.HardwareService.SetHardwareProfile
+   */
+  setHardwareProfile: {
+    methodKind: "unary";
+    input: typeof SetHardwareProfileRequestSchema;
+    output: typeof HardwareProfileSchema;
+  },
+  /**
+   * Those that the caller may read, by name. Needs the viewer role.
+   *
+   * @generated from rpc baremetal.fleet.v1.HardwareService.ListHardwareProfiles
+   */
+  listHardwareProfiles: {
+    methodKind: "unary";
+    input: typeof ListHardwareProfilesRequestSchema;
+    output: typeof ListHardwareProfilesResponseSchema;
+  },
+  /**
+   * Needs the admin role.
+   *
+   * @generated from rpc baremetal.fleet.v1.HardwareService.DeleteHardwareProfile
+   */
+  deleteHardwareProfile: {
+    methodKind: "unary";
+    input: typeof DeleteHardwareProfileRequestSchema;
+    output: typeof HardwareProfileSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_baremetal_fleet_v1_hardware_service, 0);

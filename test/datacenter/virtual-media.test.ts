@@ -1,0 +1,61 @@
+/** The virtual CD drive of a BMC, through the provider. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { RedfishSimulator } from '../parts/redfish/simulator.ts';
+import { VENDOR_NAMES, type VendorName } from '../parts/redfish/vendor-shape.ts';
+import { machineWith, unusedKey } from './bmc-site.ts';
+import { callFor, createSite, failureOf, type Site } from './site.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'ingot-media-'));
+const key = unusedKey();
+const ISO = 'http://site.example/rescue.iso';
+let bmc: RedfishSimulator;
+let site: Site;
+
+beforeAll(() => writeFileSync(join(folder, 'password'), 'a password\n'));
+afterEach(async () => {
+  await site.provider.stop?.();
+  site.remove();
+  await bmc.stop();
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+  key.remove();
+});
+
+async function open(vendor: VendorName) {
+  bmc = await RedfishSimulator.start({ vendor, tls: null, password: 'a password' });
+  const fields = {
+    user: 'root',
+    password_file: join(folder, 'password'),
+    timeout_seconds: 2,
+    redfish: { plaintext: 'allowed' },
+  };
+  site = createSite({ user: 'root', keyFile: key.file, knownHostsLine: '# no host' }, { bmc: fields });
+  return { media: site.can.media, call: () => callFor(machineWith(bmc.url)) };
+}
+
+it.each(VENDOR_NAMES)('takes an image, another in its place, and gives it back: %s', async (vendor) => {
+  const { media, call } = await open(vendor);
+  expect((await media.inserted(call())).url).toBeNull();
+  await media.insert(call(), ISO);
+  expect((await media.inserted(call())).url).toBe(ISO);
+  await media.insert(call(), ISO);
+  await media.insert(call(), `${ISO}?2`);
+  expect(bmc.media).toBe(`${ISO}?2`);
+  await media.eject(call());
+  await media.eject(call());
+  expect(bmc.media).toBeNull();
+  // Nothing is sent where the drive has what it is to have.
+  expect(bmc.changes().filter((line) => line.includes('VirtualMedia'))).toHaveLength(4);
+});
+
+it('what a BMC accepts and does not do is a failure, with what is in the drive', async () => {
+  const { media, call } = await open('standard');
+  bmc.fault = 'keeps-media';
+  const failure = await failureOf(media.insert(call(), ISO));
+  expect(failure).toMatchObject({ code: 'BMC_REFUSED', class: 'retryable' });
+  expect(failure.message).toContain('its virtual drive has nothing in it');
+});
