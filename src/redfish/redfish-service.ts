@@ -72,8 +72,7 @@ export class RedfishService {
     const paths: string[] = [];
     let next: string | null = path;
     for (let page = 0; next !== null; page += 1) {
-      if (page === MAX_PAGES)
-        throw new RedfishFailure('Unreadable', this.where, `${path} has more than ${MAX_PAGES} pages`);
+      if (page === MAX_PAGES) throw this.#tooManyPages(path);
       const { fields } = await this.get(next);
       const { Members: members } = fields;
       if (!Array.isArray(members))
@@ -107,7 +106,8 @@ export class RedfishService {
     if (expandQuery === null || this.#session.unexpanded.has(path)) return null;
     const resources: Resource[] = [];
     let next: string | null = `${path}${expandQuery}`;
-    for (let page = 0; next !== null && page < MAX_PAGES; page += 1) {
+    for (let page = 0; next !== null; page += 1) {
+      if (page === MAX_PAGES) throw this.#tooManyPages(path);
       const { signal } = this.#call;
       const answer = await this.#session.ask({ method: 'GET', path: next, signal });
       const fields = fieldsOf(answer.body);
@@ -121,6 +121,10 @@ export class RedfishService {
       next = linkOf({ '@odata.id': fields['Members@odata.nextLink'] ?? fields['@odata.nextLink'] });
     }
     return resources;
+  }
+
+  #tooManyPages(path: string): RedfishFailure {
+    return new RedfishFailure('Unreadable', this.where, `${path} has more than ${MAX_PAGES} pages`);
   }
 
   root(): Promise<ServiceRoot> {

@@ -10,7 +10,7 @@ import type { RedfishService, Resource } from './redfish-service.ts';
 const READ_BACK_POLL_MS = 500;
 const CD_TYPES: readonly string[] = ['CD', 'DVD'];
 
-export interface MediaCall {
+interface MediaCall {
   readonly signal: AbortSignal;
   readonly log: (text: string) => void;
 }

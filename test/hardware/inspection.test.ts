@@ -221,7 +221,5 @@ it('a machine whose BMC has no Redfish is refused before anything starts', async
   await server.machines.registerMachine({ machine: { machineId: id, spec } });
   const refused = await refusal(hardware().inspectMachine({ machineId: id, requestId: 'r' }));
   expect(refused.message).toContain('IPMI');
-  expect((await refusal(hardware().diffHardware({ machineId: id }))).reason).toBe(
-    'HARDWARE_VERSION_NOT_FOUND',
-  );
+  expect((await refusal(hardware().diffHardware({ machineId: id }))).reason).toBe('NO_HARDWARE_VERSION');
 });

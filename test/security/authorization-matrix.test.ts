@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Role } from '../../src/domain/actor.ts';
 import { adminService } from '../../src/surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from '../../src/surfaces/rpc/fleet/fleet-service.ts';
+import { hardwareService } from '../../src/surfaces/rpc/fleet/hardware-service.ts';
 import { rolloutService } from '../../src/surfaces/rpc/fleet/rollout-service.ts';
 import { viewService } from '../../src/surfaces/rpc/fleet/view-service.ts';
 import type { ServerDependencies } from '../../src/surfaces/rpc/server-dependencies.ts';
@@ -36,6 +37,7 @@ beforeAll(async () => {
     fleetService(parts, () => []),
     rolloutService(parts),
     viewService(parts),
+    hardwareService(parts),
   ];
   methods = matrixMethods(
     new Map(services.map(({ desc, roles }) => [desc.typeName, roles as Record<string, Role>])),

@@ -224,7 +224,7 @@ function withoutEcho(text: string, { outside }: MatrixMethod, tenant: Tenant): s
   return outside === 'clean'
     ? plain
     : plain.replace(
-        new RegExp(`${name}-(plan|workflow|image|budget|spare|turned|viewer|matrix-\\d+)`, 'g'),
+        new RegExp(`${name}-(plan|workflow|image|budget|hardware|spare|turned|viewer|matrix-\\d+)`, 'g'),
         '',
       );
 }

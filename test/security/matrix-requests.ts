@@ -116,11 +116,14 @@ export const CALLS: Readonly<Record<string, MatrixCall>> = {
   [`${HARDWARE}ListHardwareChanges`]: machine,
   [`${HARDWARE}DiffHardware`]: machine,
   [`${HARDWARE}InspectMachine`]: machine,
-  [`${HARDWARE}SetHardwareProfile`]: listed(({ name }) => ({
-    profile: { name: `${name}-hardware`, match: 'labels.none=x', expect: ['hardware.gpu.count=8'] },
-  })),
+  [`${HARDWARE}SetHardwareProfile`]: {
+    outside: 'refused',
+    request: ({ name }) => ({
+      profile: { name: `${name}-hardware`, match: 'labels.none=x', expect: ['hardware.gpu.count=8'] },
+    }),
+  },
   [`${HARDWARE}ListHardwareProfiles`]: listed(),
-  [`${HARDWARE}DeleteHardwareProfile`]: named(({ name }) => ({ name: `${name}-none` })),
+  [`${HARDWARE}DeleteHardwareProfile`]: named(({ name }) => ({ name: `${name}-hardware` })),
   [`${ADMIN}CreatePool`]: { outside: 'refused', request: ({ pool }) => ({ name: pool }) },
   [`${ADMIN}ListPools`]: listed(),
   [`${ADMIN}GetPool`]: named(({ pool }) => ({ name: pool })),

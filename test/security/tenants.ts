@@ -4,6 +4,7 @@ import type { DescService } from '@bufbuild/protobuf';
 import type { Role } from '../../src/domain/actor.ts';
 import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import { RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
@@ -45,6 +46,8 @@ export async function makeTenant(server: TestServer, name: string, digit: number
   }
   const rollouts = server.client(RolloutService, tokens.admin);
   await rollouts.createBudget({ budget: { name: `${name}-budget`, maxUnavailable: '1000' } });
+  const profile = { name: `${name}-hardware`, match: 'labels.none=x', expect: ['hardware.gpu.count=8'] };
+  await server.client(HardwareService, tokens.admin).setHardwareProfile({ profile });
   const { rolloutId } = await rollouts.createRollout({ spec: heldRollout(machineId), requestId: name });
   return { name, scope, machineId, mac, operationId, rolloutId, pool, tokens };
 }

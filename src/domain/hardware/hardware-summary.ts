@@ -87,7 +87,7 @@ export function hardwareSummary(hardware: MergedHardware): HardwareSummary {
     memory_gib: memoryBytes === null ? undefined : Math.round(memoryBytes / GIB),
     memory_modules: modules.length > 0 ? modules.length : undefined,
     gpu_model: namesOf(gpus.map(gpuName)),
-    gpu_count: isKnown(hardware) ? gpus.length : undefined,
+    gpu_count: hardware.gpusKnown ? gpus.length : undefined,
     drive_count: disks.length > 0 ? disks.length : undefined,
     drive_gib: bytes > 0 ? Math.round(bytes / GIB) : undefined,
     nic_count: nics.length > 0 ? nics.length : undefined,
@@ -110,11 +110,6 @@ function unhealthyParts(hardware: MergedHardware): number | undefined {
     parts.flatMap(({ health }) => health ?? []),
   );
   return healths.length === 0 ? undefined : healths.filter((health) => health !== 'OK').length;
-}
-
-/** A machine of which something is known, and no GPU, has none. */
-function isKnown({ system, processors, gpus, memoryBytes }: MergedHardware): boolean {
-  return gpus.length > 0 || processors.length > 0 || system !== null || memoryBytes !== null;
 }
 
 /** A GPU whose model is not reported goes by its PCI id. */

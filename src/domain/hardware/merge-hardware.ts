@@ -53,6 +53,8 @@ export type MergedHardware = {
 } & {
   readonly system: Sourced<NonNullable<HardwareInventory['system']>> | null;
   readonly cpu: Sourced<NonNullable<HardwareInventory['cpu']>> | null;
+  /** Whether a source says which GPUs it has, or that it has none. */
+  readonly gpusKnown: boolean;
   /** What the machine has in all; null: no source says it. */
   readonly memoryBytes: number | null;
 };
@@ -68,6 +70,7 @@ export function mergeHardware(reports: readonly ReportedHardware[]): MergedHardw
     ...(sections as { [Name in keyof Sections]: Sourced<PartOf<Name>>[] }),
     system: mergeOnly(byTrust, ({ system }) => system),
     cpu: mergeOnly(byTrust, ({ cpu }) => cpu),
+    gpusKnown: byTrust.some(({ inventory }) => inventory.gpus !== undefined),
     memoryBytes: memoryOf(byTrust),
   };
 }

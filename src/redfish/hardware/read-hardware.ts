@@ -34,8 +34,8 @@ export async function readHardware(
     memory: await readMemory(service, system.fields),
     disks: await readDrives(service, system, chassis),
     nics: await readNetworkPorts(service, system, chassis),
-    // GPUs are processors to some services, and PCIe devices to others.
-    gpus: gpus !== null && gpus.length > 0 ? gpus : (pcie?.gpus ?? gpus ?? undefined),
+    // GPUs are processors to some services, and PCIe devices to others. None among processors does not say that there are none.
+    gpus: gpus !== null && gpus.length > 0 ? gpus : pcie?.gpus,
     pcie_devices: pcie?.others,
     power_supplies: await readPowerSupplies(service, chassis),
     firmware: await readFirmware(service),

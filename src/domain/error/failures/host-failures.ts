@@ -197,7 +197,8 @@ const BMC_FAILURES = {
   },
   HARDWARE_MISMATCH: {
     classes: ['needs_human'],
-    whatHappened: 'the hardware of the machine is not what its hardware profiles expect, or is not known, or no profile applies',
+    whatHappened:
+      'the hardware of the machine is not what its hardware profiles expect, or is not known, or no profile applies',
     check: 'compare both; repair the machine and inspect it again, or correct the profile',
     action: 'retry_stage',
     who: 'operator',

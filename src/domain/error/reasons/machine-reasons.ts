@@ -11,8 +11,8 @@ export const MACHINE_REASONS = {
     fix: 'list the machines, or register this one',
     commands: ['{ingot} list'],
   },
-  HARDWARE_VERSION_NOT_FOUND: {
-    kind: 'not_found',
+  NO_HARDWARE_VERSION: {
+    kind: 'failed_precondition',
     message: '<machine_id> has no version <version> of its hardware from <source>',
     cause: 'the source has not reported so often, or the version is too old to be kept',
     fix: 'list the versions, or inspect the machine',

@@ -195,7 +195,7 @@ function chosen(kept: readonly KeptInventory[], source: InventorySource | null):
 }
 
 function noVersion(machineId: string, source: string, version: number): Fault {
-  return new Fault('HARDWARE_VERSION_NOT_FOUND', {
+  return new Fault('NO_HARDWARE_VERSION', {
     message: `${machineId} has no version ${version} of its hardware from ${source}`,
     metadata: { machine_id: machineId, source, version: String(version) },
   });
