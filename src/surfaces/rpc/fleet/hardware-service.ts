@@ -198,5 +198,8 @@ function noVersion(machineId: string, source: string, version: number): Fault {
   return new Fault('NO_HARDWARE_VERSION', {
     message: `${machineId} has no version ${version} of its hardware from ${source}`,
     metadata: { machine_id: machineId, source, version: String(version) },
+    violations: [
+      { subject: `machines/${machineId}`, description: `has no version ${version} of its hardware` },
+    ],
   });
 }
