@@ -30,6 +30,8 @@ export function storedMachine(view: MachineView): Machine {
           exitsByItself: status.maintenance.exitsByItself,
         }
       : null,
+    // The message has no hardware: filters on it are the server's.
+    hardware: null,
     activeOperationId: view.activeOperationId,
     activeOperationType: status?.activeOperationType ? (status.activeOperationType as OperationType) : null,
     enteredServiceAt: status?.enteredServiceAt ? date(status.enteredServiceAt) : null,
