@@ -23,6 +23,8 @@ const LONGEST_FIRST = [
   'test/maas/reconcile',
   'test/datacenter/ipmi.test',
   'test/console/',
+  'test/rollouts/',
+  'test/reconcilers/',
   'test/agents/keepalive-stores',
   'test/maas/bulk-reading',
   'test/maas/crash',
@@ -50,21 +52,20 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** In SQL that differs between versions: also on Debian's PostgreSQL, where it is installed. */
-const FEW_ON_DEBIAN = [
-  'src/store/agents/agent-watch.test.ts',
-  'src/store/database/array-literal.test.ts',
-  'src/store/schema/migrate.test.ts',
-  'src/store/operations/plans.test.ts',
-  'src/store/operations/writer/operation-store.test.ts',
-  'test/lifecycles-agree-with-sql.test.ts',
-  'test/fleet/filters-agree-with-sql.test.ts',
-];
+/** The whole schema also on Debian's PostgreSQL, where it is installed. One file, because each worker that it needs starts cold. */
+const FEW_ON_DEBIAN = ['src/store/schema/migrate.test.ts'];
 /** INGOT_TEST_POSTGRES: `few` in `npm test`, `some` in `npm run test:all`, `all` in `npm run test:postgres`. */
 const ON_DEBIAN = {
   few: FEW_ON_DEBIAN,
   some: [
     ...FEW_ON_DEBIAN,
+    // In SQL that differs between versions.
+    'src/store/agents/agent-watch.test.ts',
+    'src/store/database/array-literal.test.ts',
+    'src/store/operations/plans.test.ts',
+    'src/store/operations/writer/operation-store.test.ts',
+    'test/lifecycles-agree-with-sql.test.ts',
+    'test/fleet/filters-agree-with-sql.test.ts',
     'test/filter-agrees-with-sql.test.ts',
     'test/agents/story.test.ts',
     'test/api/database-away.test.ts',
@@ -88,7 +89,7 @@ for (const file of ON_DEBIAN.some)
     throw new Error(`vitest.config.ts names ${file}, which has moved`);
 
 /** `npm run test:timing` */
-const isTimed = process.env.INGOT_TEST_TIMING === '1';
+const isTimed = ['1', 'all'].includes(process.env.INGOT_TEST_TIMING ?? '');
 
 /** CI shares its host: fewer files at once, and a test that fails is tried again, which the report shows beside it. */
 const isShared = process.env.CI === 'true';
@@ -104,8 +105,8 @@ export default defineConfig({
     pool: 'forks',
     isolate: false,
     setupFiles: ['test/setup/processor-time.ts', 'test/setup/shared-worker.ts'],
-    // Two more than the two processors that are counted on, because many tests wait. A fifth imports the server once more.
-    maxWorkers: isShared ? 3 : 4,
+    // More than the two processors that are counted on, because many tests wait. Each one imports the server, and warms up, by itself.
+    maxWorkers: isShared ? 3 : 5,
     retry: isShared ? 2 : 0,
     testTimeout: 30_000,
     hookTimeout: 60_000,

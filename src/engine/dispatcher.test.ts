@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { setUpFakeTimers } from '../../test/parts/fake-timers.ts';
 import { Device, forever, untilStopped } from './device.fixture.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { CANCEL, START, sampleJob, sampleStep } from './job.fixture.ts';
@@ -49,8 +50,8 @@ class Replica {
   }
 }
 
+setUpFakeTimers({ now: START, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
 beforeEach(() => {
-  vi.useFakeTimers({ now: START, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
   store = new MemoryJobStore(Date.now);
   device = new Device();
   replicas = [];
@@ -59,7 +60,6 @@ afterEach(async () => {
   store.before = () => {};
   for (const replica of replicas) await replica.stop();
   expect(vi.getTimerCount(), 'timers left behind').toBe(0);
-  vi.useRealTimers();
 });
 
 class Away extends StoreAway {}

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { setUpFakeTimers } from '../../test/parts/fake-timers.ts';
 import type { StepState } from '../domain/operation/step-state.ts';
 import { Device } from './device.fixture.ts';
 import { START, sampleJob, sampleStep } from './job.fixture.ts';
@@ -13,49 +14,14 @@ export let device: Device;
 
 /** Timers are fake, and the engine may leave none. */
 export function setUpJobStore(): void {
-  let watched: WatchedTimers;
+  setUpFakeTimers({ now: START, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
   beforeEach(() => {
-    vi.useFakeTimers({ now: START, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
-    watched = watchTimersOfEngine();
     store = new MemoryJobStore(Date.now);
     device = new Device();
   });
   afterEach(() => {
-    watched.restore();
-    vi.useRealTimers();
-    expect(watched.left.size, 'timers left behind').toBe(0);
+    expect(vi.getTimerCount(), 'timers left behind').toBe(0);
   });
-}
-
-interface WatchedTimers {
-  readonly left: ReadonlySet<unknown>;
-  /** Puts the fake timers back. Before vi.useRealTimers: that deletes what it finds in their place. */
-  restore(): void;
-}
-
-/**
- * The timers that the engine has set and that have neither fired nor been cleared. Those of others do not count: test files
- * share a process, and a connection that an earlier file left closing sets timers whenever it likes.
- */
-function watchTimersOfEngine(): WatchedTimers {
-  const left = new Set<unknown>();
-  const { setTimeout: set, clearTimeout: clear } = globalThis;
-  const setByEngine = (callback: (...given: unknown[]) => void, ms?: number, ...given: unknown[]) => {
-    const fire = () => {
-      left.delete(timer);
-      callback(...given);
-    };
-    const timer = set(fire, ms);
-    if (new Error().stack?.includes('/src/engine/')) left.add(timer);
-    return timer;
-  };
-  globalThis.setTimeout = setByEngine as typeof set;
-  globalThis.clearTimeout = ((timer) => {
-    left.delete(timer);
-    clear(timer);
-  }) as typeof clear;
-  const restore = () => Object.assign(globalThis, { setTimeout: set, clearTimeout: clear });
-  return { left, restore };
 }
 
 export const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);

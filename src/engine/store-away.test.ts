@@ -1,5 +1,6 @@
 /** A failing store is no outcome of a job: it counts no attempt, no death and no failure. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { setUpFakeTimers } from '../../test/parts/fake-timers.ts';
 import { Device, untilStopped } from './device.fixture.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { START, sampleJob } from './job.fixture.ts';
@@ -20,8 +21,8 @@ let dispatchers: Dispatcher<string>[];
 let calls: StoreCall[];
 let unexpected: unknown[];
 
+setUpFakeTimers({ now: START, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
 beforeEach(() => {
-  vi.useFakeTimers({ now: START, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
   store = new MemoryJobStore(Date.now);
   device = new Device();
   dispatchers = [];
@@ -36,7 +37,6 @@ afterEach(async () => {
     await stopped;
   }
   expect(vi.getTimerCount(), 'timers left behind').toBe(0);
-  vi.useRealTimers();
 });
 
 const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);

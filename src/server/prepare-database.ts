@@ -19,6 +19,8 @@ import { asSetting, mayPass } from './until-database-ready.ts';
 
 export interface PrepareOptions extends Pick<ReplicaOptions, 'settings' | 'configuration' | 'log'> {
   readonly planFiles?: readonly PlanFile[];
+  /** For tests: how many connections it works with at most. */
+  readonly maxConnections?: number;
 }
 
 export interface Preparation {
@@ -28,16 +30,17 @@ export interface Preparation {
   readonly signal: AbortSignal;
 }
 
+const MAX_CONNECTIONS = 16;
 const TRANSACTION_IDLE_MS = 5_000;
 
 /** Connects when it is first used. */
 export function openDatabase(
   url: string,
-  { settings, log }: Omit<PrepareOptions, 'configuration'>,
+  { settings, log, maxConnections = MAX_CONNECTIONS }: Omit<PrepareOptions, 'configuration'>,
 ): Database {
   return new Database({
     url,
-    maxConnections: 16,
+    maxConnections,
     onIdleError: (error) => log.warn({ err: error }, 'lost a database connection'),
     transactionIdleMs: Math.min(TRANSACTION_IDLE_MS, settings.leaseMs),
   });

@@ -7,6 +7,8 @@ import type { PlanFile } from './settings/plan-files.ts';
 
 export interface ServerOptions extends Omit<ServeOptions, 'prepare'> {
   readonly planFiles?: readonly PlanFile[];
+  /** For tests: how many connections to the database it works with at most. */
+  readonly maxConnections?: number;
 }
 
 export interface Server extends Ports {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { setUpFakeTimers } from '../../test/parts/fake-timers.ts';
 import { BackgroundLoop, type LoopOptions, type PassResult } from './repeat-until-stopped.ts';
 import { Signal } from './signal.ts';
 
@@ -8,8 +9,8 @@ let reported: string[];
 let broken: Error | null;
 let result: PassResult;
 
+setUpFakeTimers({ now: 0, toFake: ['setTimeout', 'clearTimeout', 'Date'] });
 beforeEach(() => {
-  vi.useFakeTimers({ now: 0, toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   passes = [];
   reported = [];
   broken = null;
@@ -17,7 +18,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   expect(vi.getTimerCount(), 'timers left behind').toBe(0);
-  vi.useRealTimers();
 });
 
 const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);

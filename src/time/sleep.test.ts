@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { setUpFakeTimers } from '../../test/parts/fake-timers.ts';
 import { sleep } from './sleep.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+setUpFakeTimers();
 
 it('returns after the time', async () => {
   let isOver = false;

@@ -1,3 +1,4 @@
+// @module-tag extended: server.test.ts follows advice for other codes in the same way.
 /** The advice for failures of SSH and of joining clusters: see scenario.ts. */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { HOST_SCENARIOS, type HostSite, openHostSite } from './host-scenarios.ts';

@@ -114,7 +114,7 @@ describe('an agent', () => {
     ['denied', 'error registration denied', /answered 403: Invalid token.*the token is not valid/],
     ['unresponsive', 'warn registration failed', /no answer within 0.3 s/],
     ['echoing', 'warn registration failed', /Bearer \[token\]/],
-  ])('survives a server that is %s', async (fault, event, reason) => {
+  ])('survives a server that is %s', { tags: ['extended'] }, async (fault, event, reason) => {
     gateway.fault = fault;
     const agent = start('0.3', '--timeout', '0.3', '--log-level', 'debug');
     await agent.says('failures=2');

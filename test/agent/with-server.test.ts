@@ -111,7 +111,9 @@ describe('an agent and a server', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('rotate a token that was passed to the service, and use the new one after a restart', async () => {
+  it('rotate a token that was passed to the service, and use the new one after a restart', {
+    tags: ['extended'],
+  }, async () => {
     const machine = await machineWithOldToken();
     const folder = mkdtempSync(join(tmpdir(), 'ingot-state-'));
     const args = ['--server', server.httpUrl, '--machine-id', machine.machineId, '--pool', 'gpu'];
@@ -135,7 +137,9 @@ describe('an agent and a server', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('keep the old token, and say so, where there is no place for another', async () => {
+  it('keep the old token, and say so, where there is no place for another', {
+    tags: ['extended'],
+  }, async () => {
     const machine = await machineWithOldToken();
     const agent = start(machine);
     await agent.says(/token not rotated .*no state directory/);
@@ -143,7 +147,7 @@ describe('an agent and a server', () => {
     expect(await isTaken(machine.token)).toBe(true);
   });
 
-  it('go on with a new token that is put into the file of the old one', async () => {
+  it('go on with a new token that is put into the file of the old one', { tags: ['extended'] }, async () => {
     const machine = await createMachine(server);
     const folder = mkdtempSync(join(tmpdir(), 'ingot-token-'));
     const file = join(folder, 'token');

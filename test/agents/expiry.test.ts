@@ -70,7 +70,7 @@ describe('an agent that sends no more keepalives', () => {
     expect(back?.conditions).toMatchObject([{ type: 'Reachable', status: true, reason: 'AgentReady' }]);
   });
 
-  it('a registration without a keepalive expires too', async () => {
+  it('a registration without a keepalive expires too', { tags: ['extended'] }, async () => {
     const server = await serverWith({ keepaliveTtlSeconds: 1 });
     const machine = await createMachine(server);
     await post(server, 'register', machine.token, registration(machine));
@@ -128,7 +128,7 @@ describe('after our own downtime', () => {
     expect(second.logged.join('')).toContain('no agent is declared lost');
   });
 
-  it('a short restart is no reason for leniency', async () => {
+  it('a short restart is no reason for leniency', { tags: ['extended'] }, async () => {
     const database = await cloneDatabase();
     cleanups.push(() => database.drop());
     const first = await serverWith({ database, keepaliveTtlSeconds: 2 });

@@ -295,7 +295,7 @@ export function keepaliveStoreContract(storeUnderTest: StoreUnderTest): void {
     expect(metrics.get('nobody') ?? {}).toEqual({});
   });
 
-  it('answers batches of five hundred in their order', async () => {
+  it('answers batches of five hundred in their order', { tags: ['extended'] }, async () => {
     const agents = await agentsWith(LONG);
     const addresses = await agents.ready('large', 500);
     const gone = addresses.map((address, n) => (n % 7 === 0 ? { ...address, poolName: 'cpu' } : address));

@@ -178,7 +178,9 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
     expect(server.logged.join('')).not.toContain('very-secret-word');
   });
 
-  it('away before it was ever reached: agents have time to send a keepalive when it is back', async () => {
+  it('away before it was ever reached: agents have time to send a keepalive when it is back', {
+    tags: ['extended'],
+  }, async () => {
     const redis = await newRedis();
     await redis.kill();
     const server = await serverOn(redis, { keepaliveTtlSeconds: 2 });
@@ -187,7 +189,9 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
     await until(async () => linesWith(server, 'no agent is declared lost') === 1, Boolean, 10_000);
   });
 
-  it('a restart that shows only in the run_id gives every agent time to send a keepalive again', async () => {
+  it('a restart that shows only in the run_id gives every agent time to send a keepalive again', {
+    tags: ['extended'],
+  }, async () => {
     const redis = await newRedis();
     const server = await serverOn(redis, { keepaliveTtlSeconds: 3 });
     const machine = await enrol(server);
@@ -201,7 +205,9 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
     expect(await statusOf(server, machine)).toMatchObject({ presence: 'expired' });
   });
 
-  it('frozen: calls fail within seconds, the next ones at once, and all is well when it thaws', async () => {
+  it('frozen: calls fail within seconds, the next ones at once, and all is well when it thaws', {
+    tags: ['extended'],
+  }, async () => {
     const redis = await newRedis();
     const server = await serverOn(redis);
     const machine = await enrol(server);
@@ -221,7 +227,9 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
     expect(linesWith(server, 'Redis is away')).toBe(1);
   });
 
-  it('emptied while it runs: agents are asked to register, and are back before they expire', async () => {
+  it('emptied while it runs: agents are asked to register, and are back before they expire', {
+    tags: ['extended'],
+  }, async () => {
     const redis = await newRedis();
     const server = await serverOn(redis, { keepaliveTtlSeconds: 3 });
     const machine = await enrol(server);
@@ -238,7 +246,9 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
     expect(await statusOf(server, machine)).toMatchObject({ presence: 'ready', service: 'active' });
   });
 
-  it('one that is ready there and registered here is found and made ready', async () => {
+  it('one that is ready there and registered here is found and made ready', {
+    tags: ['extended'],
+  }, async () => {
     const redis = await newRedis();
     const server = await serverOn(redis, { keepaliveTtlSeconds: 2 });
     const machine = await enrol(server);
@@ -252,7 +262,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
     expect(await expiries(server)).toBe(0);
   });
 
-  it('two replicas: an agent may call either, and expires once', async () => {
+  it('two replicas: an agent may call either, and expires once', { tags: ['extended'] }, async () => {
     const redis = await newRedis();
     const database = await cloneDatabase();
     cleanups.push(() => database.drop());
@@ -285,7 +295,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('a server whose Redis
     expect(server.logged.join('')).not.toContain('very-secret-word');
   });
 
-  it('does not wait for one that accepts and says nothing', async () => {
+  it('does not wait for one that accepts and says nothing', { tags: ['extended'] }, async () => {
     const redis = await newRedis();
     redis.freeze();
     const server = await serverOn(redis);

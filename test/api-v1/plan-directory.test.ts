@@ -109,7 +109,9 @@ test('good files are plans of the API, with the server’s own defaults', async 
   await stop();
 });
 
-test('a file that has changed after a run referenced its plan stops the start, and changes nothing', async () => {
+test('a file that has changed after a run referenced its plan stops the start, and changes nothing', {
+  tags: ['extended'],
+}, async () => {
   await sql.query(
     `INSERT INTO machines (machine_id, labels, spec, phase) VALUES ('m-1', '{}', '{"provider": "fake"}', 'READY')`,
   );

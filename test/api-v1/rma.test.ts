@@ -74,7 +74,7 @@ describe('an RMA of a machine in service', () => {
     await runEnded(v1, { runId });
   });
 
-  test('lets work come again where it is canceled while it drains', async () => {
+  test('lets work come again where it is canceled while it drains', { tags: ['extended'] }, async () => {
     const machineId = await machineInService({ 'fake/hang-step': 'drain' });
     const { runId } = await startRun(v1, 'RMA', machineId);
     await waitingAt(server, { operationId: runId }, 'drain-check');
@@ -105,7 +105,7 @@ describe('an RMA of a machine in service', () => {
     expect((await fakeStateOf(server, machineId)).cordonedBy).toBe(operationIdOf(done.runId));
   });
 
-  test('fails where the workloads do not leave, and says so', async () => {
+  test('fails where the workloads do not leave, and says so', { tags: ['extended'] }, async () => {
     const machineId = await machineInService({ 'fake/fail-step': 'drain' });
     const { planId } = await server.admin.createPlan({
       plan: {

@@ -133,14 +133,16 @@ describe('a watch of runs', () => {
     expect(new Set(seen.flatMap(({ snapshot }) => snapshot?.type ?? []))).toEqual(new Set(['REPAVE']));
   });
 
-  test('by phase sends a run that enters it and the change by which it leaves', async () => {
+  test('by phase sends a run that enters it and the change by which it leaves', {
+    tags: ['extended'],
+  }, async () => {
     const machineId = await newMachine(server);
     const filter = `machine_id=${machineId} AND phase=RUNNING`;
     const seen = await watch(v1, { filter }, ends(1), () => startRun(v1, 'REBOOT', machineId));
     expect(phasesIn(seen)).toEqual(['RUNNING', 'SUCCEEDED']);
   });
 
-  test('with NOT and OR sends what is left', async () => {
+  test('with NOT and OR sends what is left', { tags: ['extended'] }, async () => {
     const [one, two, three] = [await newMachine(server), await newMachine(server), await newMachine(server)];
     const filter = `(machine_id=${one} OR machine_id=${two} OR machine_id=${three}) AND NOT machine_id=${two} AND NOT type=NET_RECONFIG`;
     const seen = await watch(v1, { filter }, ends(2), async () => {
@@ -164,7 +166,7 @@ describe('a watch of runs', () => {
     for (const runId of [ours.runId, operationId]) await v1.runs.cancelRun({ runId });
   });
 
-  test('of what has ended begins with it', async () => {
+  test('of what has ended begins with it', { tags: ['extended'] }, async () => {
     const machineId = await newMachine(server);
     const { runId } = await run(v1, 'REBOOT', machineId);
     const seen = await watch(v1, { filter: `machine_id=${machineId} AND phase=SUCCEEDED` }, synced);
@@ -253,7 +255,7 @@ describe('the log of a run', () => {
     expect((await readLog(v1, runId)).map(textOf)).toEqual(['[go] $ systemctl restart it\n']);
   });
 
-  test('of an operation of v2 is sent as well', async () => {
+  test('of an operation of v2 is sent as well', { tags: ['extended'] }, async () => {
     const machineId = await newMachine(server, { phase: 'READY' });
     const { operationId } = await runOperation(server, 'REBOOT', machineId);
     expect((await readLog(v1, operationId)).map(({ runId }) => runId)).toEqual([

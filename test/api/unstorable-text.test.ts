@@ -138,7 +138,7 @@ const BAD_BODIES = [
 ].map((text) => Buffer.from(text));
 
 describe('REST', () => {
-  it('every route, in its path, its query and its body', async () => {
+  it('every route, in its path, its query and its body', { tags: ['extended'] }, async () => {
     const routes = await routeTable();
     expect(routes.length).toBeGreaterThan(25);
     const answers = [];

@@ -88,7 +88,9 @@ test('a watch that is resumed at random events on random replicas misses nothing
   }
 });
 
-test('a watch that joins in the middle of the work sends each operation from where its snapshot ends', async () => {
+test('a watch that joins in the middle of the work sends each operation from where its snapshot ends', {
+  tags: ['extended'],
+}, async () => {
   const machines: string[] = [];
   for (let index = 0; index < 10; index += 1) machines.push(await newMachine(server));
   const machineFilter = machines.map((machineId) => `machine_id=${machineId}`).join(' OR ');

@@ -158,7 +158,7 @@ Next:          retry the stage: ingot op retry-stage op-1 --reason "…"
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('gives the advice of the table for every failure code', async () => {
+  it('gives the advice of the table for every failure code', { tags: ['extended'] }, async () => {
     failedOnboarding('needs_human');
     for (const [code, { whatHappened, check, who, action }] of Object.entries(FAILURES)) {
       const error = create(ErrorStatusSchema, { code, details: { failure_class: 'needs_human' } });

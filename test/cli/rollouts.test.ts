@@ -86,7 +86,7 @@ windows: [{ days: [mon, tue, wed], from: "09:00", to: "16:00", time_zone: Europe
     expect((await ingot(`rollout abort ${rollout.rollout_id} --reason test`)).code).toBe(0);
   });
 
-  it('starts nothing on a black-out date of its file', async () => {
+  it('starts nothing on a black-out date of its file', { tags: ['extended'] }, async () => {
     const { ids } = await group(2);
     const text = (days: string) =>
       `machine_ids: [${ids}]\nsteps: [{ reboot: {} }]\nwaves: [1, rest]\nblackouts: [{ ${days}, time_zone: UTC, reason: year end }]\n`;
@@ -134,7 +134,7 @@ describe('rollout start', () => {
     expect(code).toBe(0);
   });
 
-  it('gives the same rollout for the same request id', async () => {
+  it('gives the same rollout for the same request id', { tags: ['extended'] }, async () => {
     const { ids } = await group(2);
     const line = `rollout start ${ids.join(' ')} --reboot --request-id ${fresh('request')} -o name`;
     const first = await ingot(line);
@@ -159,7 +159,9 @@ describe('rollout start', () => {
 });
 
 describe('a rollout that stops', () => {
-  it('ends the command with 1, shows the failures with their retry, and goes on after it', async () => {
+  it('ends the command with 1, shows the failures with their retry, and goes on after it', {
+    tags: ['extended'],
+  }, async () => {
     const { label, ids } = await group(4, { 'fake/fail-step': 'reboot' });
     const { code, stderr } = await ingot(
       `rollout start -l ${label} --reboot --waves 1,rest --stop-after-failures 1 --yes`,
@@ -216,7 +218,7 @@ describe('what people do to a rollout', () => {
     );
   });
 
-  it('lets a wave start that waits for approval', async () => {
+  it('lets a wave start that waits for approval', { tags: ['extended'] }, async () => {
     const { label } = await group(2);
     const running = begin(`rollout start -l ${label} --reboot --waves 1,rest --gate approval --yes`);
     await until(() => running.stdout.text.includes('waits for approval: ingot rollout approve ro-'));
@@ -232,7 +234,7 @@ describe('what people do to a rollout', () => {
     });
   });
 
-  it('ends an aborted one with 2, and a rejected one with 1', async () => {
+  it('ends an aborted one with 2, and a rejected one with 1', { tags: ['extended'] }, async () => {
     const { label } = await group(2);
     const running = begin(
       `rollout start -l ${label} --reboot --waves 1,rest --gates automatic,approval --yes`,
@@ -250,7 +252,7 @@ describe('what people do to a rollout', () => {
     expect(await ingot(`rollout watch ${id}`)).toMatchObject({ code: 2 });
   });
 
-  it('rolls back with the image that each machine had', async () => {
+  it('rolls back with the image that each machine had', { tags: ['extended'] }, async () => {
     const { ids } = await group(1);
     const steps = (image: string) => `--enter-maintenance --reimage ${image} --exit-maintenance --yes`;
     expect((await ingot(`rollout start ${ids[0]} ${steps('old-image')}`)).code).toBe(0);
@@ -309,7 +311,7 @@ describe('a command on many machines', () => {
     });
   });
 
-  it('stops after so many failures', async () => {
+  it('stops after so many failures', { tags: ['extended'] }, async () => {
     const { label } = await group(3, { 'fake/fail-step': 'reboot' });
     const { code, stdout, stderr } = await ingot(
       `reboot -l ${label} --yes --max-parallel 1 --stop-after-failures 1`,
@@ -320,7 +322,7 @@ describe('a command on many machines', () => {
     expect(stderr).toContain(`retry what failed: ingot rollout retry ${idOf(stderr)}`);
   });
 
-  it('executes plans of the v1 API, whose runs have their own ids', async () => {
+  it('executes plans of the v1 API, whose runs have their own ids', { tags: ['extended'] }, async () => {
     const { ids } = await group(2);
     const { code, stdout } = await ingot(`run start ${ids.join(' ')} --type REBOOT`);
     for (const id of ids) expect(stdout).toMatch(new RegExp(`^${id} +run-\\S+  SUCCEEDED`, 'm'));

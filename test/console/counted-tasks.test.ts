@@ -64,7 +64,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('tasks, by their interactions
     expect(user.count).toBe(5);
   });
 
-  it('seven identical failures are retried in 3', { timeout: 60_000 }, async () => {
+  it('seven identical failures are retried in 3', { tags: ['extended'], timeout: 60_000 }, async () => {
     const { server } = console;
     const operations = await Promise.all(
       Array.from({ length: 7 }, async () => {
@@ -105,7 +105,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('tasks, by their interactions
     await screenshot(page, 'access-tokens');
   });
 
-  it('who did what yesterday is read in 2', async () => {
+  it('who did what yesterday is read in 2', { tags: ['extended'] }, async () => {
     const { server } = console;
     await newMachine(server);
     const page = await console.open({ role: 'admin', path: '/fleet' });

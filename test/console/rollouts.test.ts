@@ -84,7 +84,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('rollouts, in the browser'), 
     expect(console.pageErrors).toEqual([]);
   });
 
-  it('a part of the list is a rollout by id, and machines that are not eligible are grouped by why', async () => {
+  it('a part of the list is a rollout by id, and machines that are not eligible are grouped by why', {
+    tags: ['extended'],
+  }, async () => {
     const ready = await machinesOf('part', 2);
     await newMachine(console.server, { phase: 'MAINTENANCE', labels: { rack: 'part' } });
     await newMachine(console.server, { phase: 'READY', labels: { rack: 'part' } });
@@ -102,7 +104,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('rollouts, in the browser'), 
     expect(machines).toMatchObject({ total: 3, ineligible: 2 });
   });
 
-  it('a wave waits for an approval, which is given on the page with a reason', async () => {
+  it('a wave waits for an approval, which is given on the page with a reason', {
+    tags: ['extended'],
+  }, async () => {
     await machinesOf('gate', 3);
     const page = await openMachines('gate', 3);
     await page.getByRole('checkbox').first().check();
@@ -125,7 +129,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('rollouts, in the browser'), 
     await page.getByText('looked at').waitFor();
   });
 
-  it('the creator cannot be the second person, and a page that was cut off goes on where it was', async () => {
+  it('the creator cannot be the second person, and a page that was cut off goes on where it was', {
+    tags: ['extended'],
+  }, async () => {
     await machinesOf('second', 2);
     const page = await openMachines('second', 2);
     await page.getByRole('checkbox').first().check();
@@ -152,7 +158,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('rollouts, in the browser'), 
     await page.getByRole('table').last().getByText('succeeded').nth(1).waitFor();
   });
 
-  it('what destroys data starts with one machine and stops there; the group of its failures is retried at once', async () => {
+  it('what destroys data starts with one machine and stops there; the group of its failures is retried at once', {
+    tags: ['extended'],
+  }, async () => {
     const ids = await machinesOf('bad', 5, { 'fake/fail-step': 'repave' });
     const page = await openMachines('bad', 5);
     await page.getByRole('checkbox').first().check();
@@ -237,7 +245,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('rollouts, in the browser'), 
     await operation.getByRole('heading', { level: 1, name: 'held' }).waitFor();
   });
 
-  it('is rolled back to what each machine had before, as a new rollout', async () => {
+  it('is rolled back to what each machine had before, as a new rollout', { tags: ['extended'] }, async () => {
     const machineId = await newMachine(console.server, { phase: 'MAINTENANCE', labels: { rack: 'back' } });
     await run(console.server, 'REIMAGE', machineId, { imageRef: 'ubuntu-2204' });
     const { rolloutId } = await rollouts().createRollout({
@@ -272,6 +280,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('rollouts, in the browser'), 
   });
 
   it(`a grid of ${GRID} machines has few elements, and answers keys and clicks at once`, {
+    tags: ['extended'],
     timeout: 120_000,
   }, async () => {
     const { server } = console;
@@ -319,7 +328,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('rollouts, in the browser'), 
     await rollouts().abortRollout({ rolloutId, requestId: fresh('abort'), reason: 'measured' });
   });
 
-  it('the fleet counts rollouts, and the page of a machine names the one that it is part of', async () => {
+  it('the fleet counts rollouts, and the page of a machine names the one that it is part of', {
+    tags: ['extended'],
+  }, async () => {
     const [machineId = ''] = await machinesOf('named', 1);
     const { rolloutId } = await rollouts().createRollout({
       requestId: fresh('named'),
@@ -341,7 +352,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('rollouts, in the browser'), 
     await page.getByRole('option', { name: `Rollout ${rolloutId}` }).waitFor();
   });
 
-  it('budgets are listed with their use; an admin creates and deletes them, and others read why not', async () => {
+  it('budgets are listed with their use; an admin creates and deletes them, and others read why not', {
+    tags: ['extended'],
+  }, async () => {
     await machinesOf('budget', 2);
     const page = await console.open({ role: 'admin', path: '/budgets' });
     await page.getByRole('button', { name: 'New budget' }).click();

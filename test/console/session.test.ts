@@ -59,7 +59,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     await page.getByText('Your session has ended').waitFor();
   });
 
-  it('is there behind a link on another site, whose own requests do not get its cookie', async () => {
+  it('is there behind a link on another site, whose own requests do not get its cookie', {
+    tags: ['extended'],
+  }, async () => {
     const page = await console.open({ path: '/fleet' });
     const { httpUrl } = console.server;
     await page.route('http://chat.example/', (route) =>
@@ -108,7 +110,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     await all.getByText('1', { exact: true }).waitFor();
   });
 
-  it('is there in a tab that a middle-click on a machine opens', async () => {
+  it('is there in a tab that a middle-click on a machine opens', { tags: ['extended'] }, async () => {
     const page = await console.open({ path: '/machines' });
     const opened = page.context().waitForEvent('page');
     await page.getByRole('link', { name: 'after-restart', exact: true }).click({ button: 'middle' });

@@ -82,7 +82,7 @@ describe.skipIf(programs.isMissing)(programs.title('a reboot'), () => {
     expect(bmc.boots().length).toBe(boots);
   });
 
-  it('over SSH that comes again in the next boot does nothing there', async () => {
+  it('over SSH that comes again in the next boot does nothing there', { tags: ['extended'] }, async () => {
     const { bootId } = await site.can.power.bootState(callFor(machine));
     await drive(rebootStep('ssh'), attemptOf('reboot', 1));
     await site.can.power.reboot(callFor(machine), 'ssh', bootId ?? '');
@@ -90,7 +90,9 @@ describe.skipIf(programs.isMissing)(programs.title('a reboot'), () => {
     expect(readFileSync(reboots, 'utf8')).toBe('reboot\n');
   });
 
-  it('into the network is done when the power is on: what answers then is not the host', async () => {
+  it('into the network is done when the power is on: what answers then is not the host', {
+    tags: ['extended'],
+  }, async () => {
     await site.can.netboot.setBootDevice(callFor(machine), 'pxe', '');
     const seen = await drive(rebootStep('bmc'), attemptOf('reboot', 1));
     expect(seen).toEqual({ seen: 'done', message: 'the power was switched off and on' });
@@ -105,7 +107,7 @@ describe.skipIf(programs.isMissing)(programs.title('a reboot'), () => {
     await site.can.netboot.setBootDevice(callFor(machine), 'disk', '');
   });
 
-  it('by the BMC of another machine is detected', async () => {
+  it('by the BMC of another machine is detected', { tags: ['extended'] }, async () => {
     const other = await startBmc();
     onTestFinished(() => other.stop());
     const crossed = machineWith(other.endpoint, sshd.endpoint);

@@ -51,7 +51,7 @@ describe.skipIf(programs.isMissing)(programs.title('through a server'), () => {
     expect(powerCommands()).toEqual(['set power 1']);
   });
 
-  it('a machine that is on is seen off and then on, once', async () => {
+  it('a machine that is on is seen off and then on, once', { tags: ['extended'] }, async () => {
     const boots = bmc.boots().length;
     const before = powerCommands().length;
     const operation = await run(server, 'REBOOT', machineId);
@@ -73,7 +73,7 @@ describe.skipIf(programs.isMissing)(programs.title('through a server'), () => {
     expect(bmc.boots().at(-1)).toBe('pxe');
   });
 
-  it('a reboot that is canceled half-way leaves the machine on', async () => {
+  it('a reboot that is canceled half-way leaves the machine on', { tags: ['extended'] }, async () => {
     expect(bmc.isOn()).toBe(true);
     const boots = bmc.boots().length;
     bmc.fault('ignores-off');
@@ -91,7 +91,9 @@ describe.skipIf(programs.isMissing)(programs.title('through a server'), () => {
     expect(bmc.boots().length).toBe(boots + 1);
   });
 
-  it('a BMC that disappears shows in the conditions, and steps that need it wait for it', async () => {
+  it('a BMC that disappears shows in the conditions, and steps that need it wait for it', {
+    tags: ['extended'],
+  }, async () => {
     const own = await startBmc();
     onTestFinished(() => own.stop());
     const spec = { provider: 'dc-1', bmcEndpoint: own.endpoint };

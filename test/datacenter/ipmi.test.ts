@@ -57,7 +57,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect([await power(), bmc.isOn()]).toEqual(['off', false]);
     });
 
-    it('is switched to what it is without harm', async () => {
+    it('is switched to what it is without harm', { tags: ['extended'] }, async () => {
       await can.power.switchPower?.(callFor(machine), 'on');
       const boots = bmc.boots().length;
       await can.power.switchPower?.(callFor(machine), 'on');
@@ -67,14 +67,14 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(bmc.isOn()).toBe(false);
     });
 
-    it('goes off when the operating system is asked to go down', async () => {
+    it('goes off when the operating system is asked to go down', { tags: ['extended'] }, async () => {
       await can.power.switchPower?.(callFor(machine), 'on');
       await can.power.shutDown(callFor(machine));
       await until(async () => (await power()) === 'off');
       expect(bmc.commands()).toContain('set shutdown 1');
     });
 
-    it('reports no boot id where no host can be asked', async () => {
+    it('reports no boot id where no host can be asked', { tags: ['extended'] }, async () => {
       expect(await can.power.bootState(callFor(machine))).toMatchObject({ bootId: null, ready: false });
     });
 
@@ -105,7 +105,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(await can.netboot.bootDevice(callFor(machine))).toMatchObject({ device: 'disk', image: '' });
     });
 
-    it('is none after the boot that it was set for', async () => {
+    it('is none after the boot that it was set for', { tags: ['extended'] }, async () => {
       await can.power.switchPower?.(callFor(machine), 'off');
       await can.netboot.setBootDevice(callFor(machine), 'pxe', '');
       await can.power.switchPower?.(callFor(machine), 'on');
@@ -236,7 +236,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       });
     });
 
-    it('is used in the allowed networks only', async () => {
+    it('is used in the allowed networks only', { tags: ['extended'] }, async () => {
       const elsewhere = siteWith({ allowed_networks: ['10.0.0.0/8', 'fd00::/8'] });
       expect(await failureOf(elsewhere.can.power.bootState(callFor(machine)))).toMatchObject({
         class: 'permanent',
@@ -248,7 +248,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
   });
 
   describe('callers', () => {
-    it('have it one at a time, in the order of asking', async () => {
+    it('have it one at a time, in the order of asking', { tags: ['extended'] }, async () => {
       bmc.slowDown(0.2);
       let most = 0;
       let over = false;
@@ -291,7 +291,9 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       await working;
     });
 
-    it('that are stopped get their error at once, and their program ends soon after', async () => {
+    it('that are stopped get their error at once, and their program ends soon after', {
+      tags: ['extended'],
+    }, async () => {
       bmc.freeze();
       const stopping = new AbortController();
       const stopped = can.power.bootState(callFor(machine, { signal: stopping.signal }));
@@ -329,7 +331,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       });
     });
 
-    it('or says nothing, is given up within the time limit', async () => {
+    it('or says nothing, is given up within the time limit', { tags: ['extended'] }, async () => {
       bmc.freeze();
       const began = performance.now();
       const failure = await failureOf(can.power.switchPower?.(callFor(machine), 'on') ?? Promise.resolve());
@@ -358,7 +360,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       });
     });
 
-    it('is missed when it does not respond', async () => {
+    it('is missed when it does not respond', { tags: ['extended'] }, async () => {
       bmc.freeze();
       expect(await probe()).toMatchObject({ ok: false, reason: 'NoAnswer' });
     });
@@ -392,7 +394,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       await expect(probe()).rejects.toThrow('not installed');
     });
 
-    it('that does not end is killed', async () => {
+    it('that does not end is killed', { tags: ['extended'] }, async () => {
       writeFileSync(join(bin, 'ipmitool'), "#!/bin/sh\ntrap '' INT TERM\nwhile :; do sleep 1; done\n");
       chmodSync(join(bin, 'ipmitool'), 0o755);
       process.env.PATH = `${bin}:${path}`;

@@ -168,7 +168,7 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
       expect(api.secrets.names()).toEqual([]);
     });
 
-    it('when the connection to the host breaks', async () => {
+    it('when the connection to the host breaks', { tags: ['extended'] }, async () => {
       host.control('delay-ms', '20000');
       const joining = failureOf(join());
       await until(() => host.joins() === 1);
@@ -177,7 +177,9 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
       expect(api.secrets.names()).toEqual([]);
     });
 
-    it('when the request that creates it is carried out and never answered', async () => {
+    it('when the request that creates it is carried out and never answered', {
+      tags: ['extended'],
+    }, async () => {
       api.fail({ request: /^POST .*secrets/, how: 'drop-after' });
       expect(await failureOf(join())).toMatchObject({ class: 'retryable', code: 'CLUSTER_UNAVAILABLE' });
       expect(api.secrets.names()).toEqual([]);
@@ -190,7 +192,9 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
       expect(api.secrets.names()).toEqual([]);
     });
 
-    it('of an attempt that died before it ran kubeadm, once the next one runs', async () => {
+    it('of an attempt that died before it ran kubeadm, once the next one runs', {
+      tags: ['extended'],
+    }, async () => {
       // What a process leaves that dies between the two: the token, and nothing on the host.
       host.control('delay-ms', '500');
       const joining = join();
@@ -277,7 +281,7 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
       expect(failure.message).toContain('ingot/node-name');
     });
 
-    it('where the host is in a cluster that does not know it', async () => {
+    it('where the host is in a cluster that does not know it', { tags: ['extended'] }, async () => {
       await join();
       api.nodes.delete('m-1');
       expect(await failureOf(join())).toMatchObject({
@@ -288,13 +292,13 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
       expect(host.resets()).toBe(0);
     });
 
-    it('where another Ready node has the name', async () => {
+    it('where another Ready node has the name', { tags: ['extended'] }, async () => {
       api.setNode('m-1', 'Ready');
       expect(await failureOf(join())).toMatchObject({ class: 'retryable', code: 'NODE_NAME_TAKEN' });
       expect(host.joins()).toBe(0);
     });
 
-    it('where we may not create tokens', async () => {
+    it('where we may not create tokens', { tags: ['extended'] }, async () => {
       vi.stubEnv('INGOT_TEST_TOKEN', api.readerToken);
       const clusters = clustersOf(api, { token_file: undefined, token_env: 'INGOT_TEST_TOKEN' });
       const reader = createSite(sshd, { clusters, hostFiles: host.files });

@@ -82,7 +82,7 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
     expect((await run('cat; echo over')).stdout).toBe('over\n');
   });
 
-  it('reads a long input whole, also when it prints all the while', async () => {
+  it('reads a long input whole, also when it prints all the while', { tags: ['extended'] }, async () => {
     const text = 'x'.repeat(3_000_000);
     expect((await run('tee /dev/stderr | wc -c', text)).stdout.trim()).toBe('3000000');
   });
@@ -98,7 +98,7 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
     expect(lines.at(-1)?.text).toBe('done');
   });
 
-  it('that leaves a background process ends nevertheless', async () => {
+  it('that leaves a background process ends nevertheless', { tags: ['extended'] }, async () => {
     const startedAt = performance.now();
     expect((await run('sleep 15 & echo left')).stdout).toBe('left\n');
     expect(performance.now() - startedAt).toBeLessThan(8_000);
@@ -281,7 +281,7 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
         (socket: Socket): void => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'),
         '',
       ],
-    ] as const)('%s may be tried again', async (_name, greet, words) => {
+    ] as const)('%s may be tried again', { tags: ['extended'] }, async (_name, greet, words) => {
       const failure = await failureOf(
         site.can.remoteExec.run(callFor(await listen(greet)), { command: 'true' }),
       );
@@ -298,7 +298,9 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
     });
   });
 
-  it('works with a key that needs a passphrase, and with any host key when configured so', async () => {
+  it('works with a key that needs a passphrase, and with any host key when configured so', {
+    tags: ['extended'],
+  }, async () => {
     const keyFile = join(dir, 'locked');
     createKey(keyFile, 'ed25519', 'open sesame');
     const authorized = join(sshd.keyFile, '..', 'authorized_keys');
@@ -324,7 +326,7 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
 });
 
 describe.skipIf(programs.isMissing)(programs.title('a host with several keys'), () => {
-  it('is asked for the one that is known of it', async () => {
+  it('is asked for the one that is known of it', { tags: ['extended'] }, async () => {
     const sshd = await startSshd({ hostKeyType: 'rsa', config: [] });
     const site = createSite(sshd);
     const call = callFor(machineAt(sshd.endpoint));
@@ -353,7 +355,7 @@ describe.skipIf(programs.isMissing)(programs.title('a probe of a host'), () => {
     await sshd.stop();
   });
 
-  it('has a time limit', async () => {
+  it('has a time limit', { tags: ['extended'] }, async () => {
     const sshd = await startSshd();
     const site = createSite(sshd, { ssh: { connect_timeout_seconds: 1 } });
     // A listener whose queue is full: connecting to it neither succeeds nor fails.
@@ -422,15 +424,19 @@ describe.skipIf(programs.isMissing)(programs.title('a jump host'), () => {
     expect((await run('echo again')).stdout).toBe('again\n');
   });
 
-  it.each([10, 40, 80, 120, 200])('that breaks %i ms after it was needed delays no caller', async (ms) => {
-    const running = run('exit 0').then(
-      () => 'over',
-      (error: StepFailure) => error.failure.class,
-    );
-    await sleep(ms);
-    jump.losePower();
-    expect(['over', 'retryable', 'effect_unknown']).toContain(await running);
-  });
+  it.each([10, 40, 80, 120, 200])(
+    'that breaks %i ms after it was needed delays no caller',
+    { tags: ['extended'] },
+    async (ms) => {
+      const running = run('exit 0').then(
+        () => 'over',
+        (error: StepFailure) => error.failure.class,
+      );
+      await sleep(ms);
+      jump.losePower();
+      expect(['over', 'retryable', 'effect_unknown']).toContain(await running);
+    },
+  );
 
   it('that has another host key is not trusted', async () => {
     writeFileSync(site.knownHostsFile, `${sshd.knownHostsLine}\n[127.0.0.1]:${jump.port} ${sshd.hostKey}\n`);

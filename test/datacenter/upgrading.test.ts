@@ -136,7 +136,7 @@ describe.skipIf(programs.isMissing)(programs.title('on a datacenter’s machine'
       expect(cordoned()).toBe(false);
     });
 
-    it('says which budget blocks its drain, until the limit', async () => {
+    it('says which budget blocks its drain, until the limit', { tags: ['extended'] }, async () => {
       api.pods.budgets.push({ name: 'web-budget', namespace: 'default', app: 'web', allowed: 0 });
       const { planId } = await newPlan(server, [
         {
@@ -155,7 +155,7 @@ describe.skipIf(programs.isMissing)(programs.title('on a datacenter’s machine'
       expect(conditionOf(await get(server, machineId), 'Drained')?.status).not.toBe(true);
     });
 
-    it('fails where the node does not come back', async () => {
+    it('fails where the node does not come back', { tags: ['extended'] }, async () => {
       const { planId } = await newPlan(server, [
         { name: 'cordon', kind: { case: 'cluster', value: { action: 'cordon' } } },
         { name: 'restart-kubelet', kind: { case: 'ssh', value: { command: 'systemctl restart kubelet' } } },
@@ -176,7 +176,7 @@ describe.skipIf(programs.isMissing)(programs.title('on a datacenter’s machine'
       expect(conditionOf(await get(server, machineId), 'NeedsIntervention')?.status).toBe(true);
     });
 
-    it('that is canceled while the host upgrades lets work come again', async () => {
+    it('that is canceled while the host upgrades lets work come again', { tags: ['extended'] }, async () => {
       host.hold('kubeadm');
       const { runId } = await startRun(v1, 'UPGRADE', machineId);
       await runAt(v1, { runId }, 'upgrade-kubelet');
@@ -191,7 +191,7 @@ describe.skipIf(programs.isMissing)(programs.title('on a datacenter’s machine'
       expect(cordoned()).toBe(false);
     });
 
-    it('leaves a node cordoned that its owner had cordoned', async () => {
+    it('leaves a node cordoned that its owner had cordoned', { tags: ['extended'] }, async () => {
       api.nodes.put({ ...api.nodes.get(machineId), spec: { unschedulable: true } });
       const done = await run(v1, 'UPGRADE', machineId);
       expect(runPhase(done)).toBe('SUCCEEDED');
@@ -208,7 +208,7 @@ describe.skipIf(programs.isMissing)(programs.title('on a datacenter’s machine'
       api.setNode(machineId, 'Ready');
     });
 
-    it('runs a command again whose connection broke', async () => {
+    it('runs a command again whose connection broke', { tags: ['extended'] }, async () => {
       host.hold('kubeadm');
       const { runId } = await startRun(v1, 'UPGRADE', machineId);
       await until(

@@ -109,7 +109,9 @@ describe.skipIf(faketime.isMissing)(faketime.title('a clock that steps back an h
     expect(entry.step_seconds).toBeLessThan(-HOUR + 2);
   });
 
-  it('does not hide an agent that is lost, and does not lose one that is there', async () => {
+  it('does not hide an agent that is lost, and does not lose one that is there', {
+    tags: ['extended'],
+  }, async () => {
     const lost = await enrol(theServer());
     const lively = await enrol(theServer());
     const beat = setInterval(() => void post(theServer(), 'keepalive', lively.token, keepalive(lively)), 300);
@@ -150,7 +152,7 @@ describe.skipIf(faketime.isMissing)(faketime.title('a clock that steps forward a
 });
 
 describe.skipIf(faketime.isMissing)(faketime.title('a clock that steps back while no replica runs'), () => {
-  it('keeps no operation waiting after the start', async () => {
+  it('keeps no operation waiting after the start', { tags: ['extended'] }, async () => {
     const operations = await startAll();
     await untilWaiting();
     for (const server of servers.splice(0)) await server.stop();

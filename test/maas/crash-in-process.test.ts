@@ -1,8 +1,8 @@
 /**
- * The crashes of crash.test.ts without the start of a process for each: after every effect that must not happen twice, and at
- * every ninth of the other boundaries; `npm run test:crashes` has all of them.
+ * The crashes of crash.test.ts without the start of a process for each: after every effect that must not happen twice, and
+ * (`npm run test:all`) at every ninth of the other boundaries; `npm run test:crashes` has all of them.
  */
-import { afterAll, beforeAll, it } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { CrashFleet, TIME_LIMIT } from './crash-fleet.ts';
 import { type Crash, everyCrash, spread } from './crash-plan.ts';
 import { startReplicaInProcess } from './crash-replicas.ts';
@@ -15,21 +15,28 @@ const NOT_TWICE: readonly Crash['stage'][] = [
   'recover_for_datasource_retry',
   'remove_maas_record',
 ];
-const cases = spread(everyCrash()).filter(
-  ({ stage, point }, index) =>
-    isLong || index % 9 === 0 || (point === 'after_effect' && NOT_TWICE.includes(stage)),
-);
+const mustNotRepeat = ({ stage, point }: Crash) => point === 'after_effect' && NOT_TWICE.includes(stage);
+const crashes = spread(everyCrash());
 
-let fleet: CrashFleet;
-beforeAll(async () => {
-  fleet = await CrashFleet.open(cases, startReplicaInProcess);
-}, TIME_LIMIT);
-afterAll(() => fleet?.close());
+describe('after an effect that must not happen twice', () => {
+  proveThat(crashes.filter(mustNotRepeat));
+});
+describe('at other boundaries', { tags: ['extended'] }, () => {
+  proveThat(crashes.filter((crash, index) => !mustNotRepeat(crash) && (isLong || index % 9 === 0)));
+});
 
-it(
-  `${cases.length} operations, each cut off at another boundary of a stage, end as if nothing had happened`,
-  {
-    timeout: TIME_LIMIT,
-  },
-  () => fleet.proveEveryCase(),
-);
+function proveThat(cases: readonly Crash[]): void {
+  let fleet: CrashFleet;
+  beforeAll(async () => {
+    fleet = await CrashFleet.open(cases, startReplicaInProcess);
+  }, TIME_LIMIT);
+  afterAll(() => fleet?.close());
+
+  it(
+    `${cases.length} operations, each cut off at another boundary of a stage, end as if nothing had happened`,
+    {
+      timeout: TIME_LIMIT,
+    },
+    () => fleet.proveEveryCase(),
+  );
+}

@@ -22,60 +22,70 @@ import { server, serviceHistory, setUpOnboardingSite, site, TIME_LIMIT } from '.
 setUpOnboardingSite();
 
 describe.concurrent('decommission', () => {
-  it.each(Object.keys(DECOMMISSION_MODES) as DecommissionMode[])(
-    '%s uses its stages and leaves the node where it should be',
-    async (mode) => {
-      const { id, mac } = await machineInService(server);
-      const started = await decommission(server, id, mode);
-      expect(await statusOf(server, id)).toMatchObject({
-        service: 'draining',
-        activeOperationId: started.operationId,
-      });
-      const operation = await ended(server, started);
-      expect(operation).toMatchObject({ status: 'completed', params: { mode } });
-      expect(operation.steps.map(({ name }) => name)).toEqual(DECOMMISSION_MODES[mode].stages);
-      const known = (await site.simulator.admin.machines()).filter((machine) =>
-        machine.mac_addresses.includes(mac),
-      );
-      if (mode === 'full_decommission') {
-        expect(await statusOf(server, id)).toMatchObject({
-          service: 'deleted',
-          observed: { state: 'absent' },
-        });
-        expect(known).toEqual([]);
-      } else if (mode === 'reimage') {
-        expect(await statusOf(server, id)).toMatchObject({
-          service: 'retired',
-          observed: { state: 'Ready' },
-        });
-        expect(known[0]?.status_name).toBe('Ready');
-        // What ran on it is gone, and does not count as alive.
-        expect(await statusOf(server, id)).toMatchObject({ presence: 'expired' });
-        expect((await server.admin.explainMachine({ machineId: id })).obstacles[0]?.command).toContain(
-          'onboard',
-        );
-        // The same identity is used again: not schedulable before its agent has proved it.
-        const again = await onboard(server, id);
-        expect(await statusOf(server, id)).toMatchObject({ service: 'offline' });
-        expect((await ended(server, again)).status).toBe('completed');
-        expect(await statusOf(server, id)).toMatchObject({ service: 'active', presence: 'ready' });
-        expect((await serviceHistory(id)).slice(-3)).toEqual([
-          'draining>retired',
-          'retired>offline',
-          'offline>active',
-        ]);
-      } else {
-        // It stays deployed; its own keepalives bring it back.
-        await until(
-          () => statusOf(server, id),
-          ({ service }) => service === 'active',
-          30_000,
-        );
-        expect(known[0]?.status_name).toBe('Deployed');
-      }
-    },
-    TIME_LIMIT,
+  const modes = Object.keys(DECOMMISSION_MODES) as DecommissionMode[];
+  const TITLE = '%s uses its stages and leaves the node where it should be';
+  it.each(modes.filter(isSample))(TITLE, { timeout: TIME_LIMIT }, proveMode);
+  it.each(modes.filter((mode) => !isSample(mode)))(
+    TITLE,
+    { tags: ['extended'], timeout: TIME_LIMIT },
+    proveMode,
   );
+
+  /** The one that ends with the machine gone, and the one that ends with it in service. */
+  function isSample(mode: DecommissionMode): boolean {
+    return mode === 'full_decommission' || mode === 'soft_reset';
+  }
+
+  async function proveMode(mode: DecommissionMode): Promise<void> {
+    const { id, mac } = await machineInService(server);
+    const started = await decommission(server, id, mode);
+    expect(await statusOf(server, id)).toMatchObject({
+      service: 'draining',
+      activeOperationId: started.operationId,
+    });
+    const operation = await ended(server, started);
+    expect(operation).toMatchObject({ status: 'completed', params: { mode } });
+    expect(operation.steps.map(({ name }) => name)).toEqual(DECOMMISSION_MODES[mode].stages);
+    const known = (await site.simulator.admin.machines()).filter((machine) =>
+      machine.mac_addresses.includes(mac),
+    );
+    if (mode === 'full_decommission') {
+      expect(await statusOf(server, id)).toMatchObject({
+        service: 'deleted',
+        observed: { state: 'absent' },
+      });
+      expect(known).toEqual([]);
+    } else if (mode === 'reimage') {
+      expect(await statusOf(server, id)).toMatchObject({
+        service: 'retired',
+        observed: { state: 'Ready' },
+      });
+      expect(known[0]?.status_name).toBe('Ready');
+      // What ran on it is gone, and does not count as alive.
+      expect(await statusOf(server, id)).toMatchObject({ presence: 'expired' });
+      expect((await server.admin.explainMachine({ machineId: id })).obstacles[0]?.command).toContain(
+        'onboard',
+      );
+      // The same identity is used again: not schedulable before its agent has proved it.
+      const again = await onboard(server, id);
+      expect(await statusOf(server, id)).toMatchObject({ service: 'offline' });
+      expect((await ended(server, again)).status).toBe('completed');
+      expect(await statusOf(server, id)).toMatchObject({ service: 'active', presence: 'ready' });
+      expect((await serviceHistory(id)).slice(-3)).toEqual([
+        'draining>retired',
+        'retired>offline',
+        'offline>active',
+      ]);
+    } else {
+      // It stays deployed; its own keepalives bring it back.
+      await until(
+        () => statusOf(server, id),
+        ({ service }) => service === 'active',
+        30_000,
+      );
+      expect(known[0]?.status_name).toBe('Deployed');
+    }
+  }
 
   it(
     'the site carries out what it has a hook for, and the operation waits for it',

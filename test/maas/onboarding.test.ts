@@ -168,27 +168,27 @@ describe.concurrent('what needs a human (§7)', () => {
     TIME_LIMIT,
   );
 
-  it(
-    'a datasource that fails twice is recovered from; one that keeps failing is not',
-    async () => {
-      const lucky = await newMachine(server);
-      await site.simulator.admin.fault({ fault: 'datasource_failure', mac: lucky.mac, times: 2 });
-      expect(await ended(server, await onboard(server, lucky.id))).toMatchObject({ status: 'completed' });
-      const unlucky = await newMachine(server);
-      await site.simulator.admin.fault({ fault: 'datasource_failure', mac: unlucky.mac, times: null });
-      expect(await ended(server, await onboard(server, unlucky.id))).toMatchObject({
-        status: 'failed_manual_intervention',
-        error: { code: 'DATASOURCE_FAILED', details: { step: 'recover_for_datasource_retry' } },
-      });
-    },
-    TIME_LIMIT,
-  );
+  it('a datasource that fails twice is recovered from; one that keeps failing is not', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const lucky = await newMachine(server);
+    await site.simulator.admin.fault({ fault: 'datasource_failure', mac: lucky.mac, times: 2 });
+    expect(await ended(server, await onboard(server, lucky.id))).toMatchObject({ status: 'completed' });
+    const unlucky = await newMachine(server);
+    await site.simulator.admin.fault({ fault: 'datasource_failure', mac: unlucky.mac, times: null });
+    expect(await ended(server, await onboard(server, unlucky.id))).toMatchObject({
+      status: 'failed_manual_intervention',
+      error: { code: 'DATASOURCE_FAILED', details: { step: 'recover_for_datasource_retry' } },
+    });
+  });
 
   it.each([
     ['hardware_sync_failing', 'wait_for_hardware_sync_healthy', 'HARDWARE_SYNC_FAILED'],
     ['agent_never_enrols', 'wait_for_agent_enrollment', 'AGENT_NEVER_ENROLLED'],
   ] as const)(
     '%s is waited for as long as the site allows, and then an operator must inspect it',
+    { tags: ['extended'], timeout: TIME_LIMIT },
     async (fault, step, code) => {
       const hasty = await openMaasSite({ waits: { hardware_sync_seconds: 3, agent_seconds: 3 } });
       const waiting = await startMaasServer(hasty);
@@ -212,7 +212,6 @@ describe.concurrent('what needs a human (§7)', () => {
         await hasty.stop();
       }
     },
-    TIME_LIMIT,
   );
 });
 

@@ -152,6 +152,7 @@ describe.concurrent('a machine in service', () => {
 
   it.each(['Ready', 'absent'])(
     'is quarantined when MAAS says %s',
+    { tags: ['extended'], timeout: TIME_LIMIT },
     async (state) => {
       const machine = await inService();
       const systemId = await systemIdOf(machine);
@@ -171,7 +172,6 @@ describe.concurrent('a machine in service', () => {
         />quarantined by drift the upstream says/,
       );
     },
-    TIME_LIMIT,
   );
 
   it('that drifted says what, since when and as seen when; is not Provisioned; and is onboarded again from there', {
@@ -246,29 +246,28 @@ describe.concurrent('a machine in service', () => {
     TIME_LIMIT,
   );
 
-  it(
-    'is offline while its agent is lost, and active when it responds again',
-    async () => {
-      const machine = await inService();
-      const systemId = await systemIdOf(machine);
-      await maas.powerOff(callFor(), systemId);
-      await serviceIs(machine.id, 'offline');
-      await until(
-        () => statusOf(server, machine.id),
-        ({ observed }) => observed?.power === 'off' && observed.state === 'Deployed',
-        20_000,
-      );
-      await maas.powerOn(callFor(), systemId);
-      await serviceIs(machine.id, 'active');
-      expect((await history(machine.id, 'service')).map((line) => line.split(' ')[0])).toEqual([
-        '>enrolling',
-        'enrolling>active',
-        'active>offline',
-        'offline>active',
-      ]);
-    },
-    TIME_LIMIT,
-  );
+  it('is offline while its agent is lost, and active when it responds again', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const machine = await inService();
+    const systemId = await systemIdOf(machine);
+    await maas.powerOff(callFor(), systemId);
+    await serviceIs(machine.id, 'offline');
+    await until(
+      () => statusOf(server, machine.id),
+      ({ observed }) => observed?.power === 'off' && observed.state === 'Deployed',
+      20_000,
+    );
+    await maas.powerOn(callFor(), systemId);
+    await serviceIs(machine.id, 'active');
+    expect((await history(machine.id, 'service')).map((line) => line.split(' ')[0])).toEqual([
+      '>enrolling',
+      'enrolling>active',
+      'active>offline',
+      'offline>active',
+    ]);
+  });
 });
 
 describe.concurrent('an onboarding', () => {
@@ -353,89 +352,84 @@ describe('an onboarding whose machine goes another way', () => {
       60_000,
     );
 
-  it(
-    'can be retried as long as MAAS says what the stage left; when it vanishes, an operator must decide, and the reason is given',
-    async () => {
-      const machine = await failedCommissioning();
-      await sleep(A_WHILE_MS);
-      expect((await became(machine.operationId, 'failed_retryable')).error?.code).toBe(
-        'COMMISSIONING_FAILED',
-      );
-      await site.simulator.admin.removeMachine(await systemIdOf(machine));
-      const moved = await became(machine.operationId, 'failed_manual_intervention');
-      expect(moved.error).toMatchObject({ code: 'UPSTREAM_DRIFTED' });
-      expect(moved.error?.message).toMatch(
-        /the upstream says absent; at (commission_node|wait_for_ready) it should be/,
-      );
-      expect(await statusOf(server, machine.id)).toMatchObject({ service: 'quarantined' });
-      const { actions } = await server.admin.listOperatorActions({ operationId: machine.operationId });
-      expect(actions).toMatchObject([{ action: 'mark_manual_intervention_required', actor: 'system:drift' }]);
-    },
-    TIME_LIMIT,
-  );
+  it('can be retried as long as MAAS says what the stage left; when it vanishes, an operator must decide, and the reason is given', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const machine = await failedCommissioning();
+    await sleep(A_WHILE_MS);
+    expect((await became(machine.operationId, 'failed_retryable')).error?.code).toBe('COMMISSIONING_FAILED');
+    await site.simulator.admin.removeMachine(await systemIdOf(machine));
+    const moved = await became(machine.operationId, 'failed_manual_intervention');
+    expect(moved.error).toMatchObject({ code: 'UPSTREAM_DRIFTED' });
+    expect(moved.error?.message).toMatch(
+      /the upstream says absent; at (commission_node|wait_for_ready) it should be/,
+    );
+    expect(await statusOf(server, machine.id)).toMatchObject({ service: 'quarantined' });
+    const { actions } = await server.admin.listOperatorActions({ operationId: machine.operationId });
+    expect(actions).toMatchObject([{ action: 'mark_manual_intervention_required', actor: 'system:drift' }]);
+  });
 
-  it(
-    'while it waits for the agent is noticed at once, quarantined, and active again when all is well',
-    async () => {
-      const machine = await newMachine(server);
-      await site.simulator.admin.fault({ fault: 'agent_never_enrols', mac: machine.mac, times: 1 });
-      const { operationId } = await onboard(server, machine.id);
-      await until(
-        () => server.operations.getOperation({ operationId }),
-        ({ currentStep }) => currentStep === 'wait_for_agent_enrollment',
-        60_000,
-      );
-      const systemId = await systemIdOf(machine);
-      await maas.release(callFor(), systemId, RELEASE);
-      const failed = await ended(server, { operationId });
-      expect(failed).toMatchObject({
-        status: 'failed_manual_intervention',
-        error: { code: 'UNEXPECTED_MAAS_STATE', details: { step: 'wait_for_agent_enrollment' } },
-      });
-      await serviceIs(machine.id, 'quarantined');
-      await until(
-        () => maas.read(callFor(), systemId),
-        (seen) => seen?.status === 'Ready',
-        20_000,
-      );
-      await site.simulator.admin.clearFaults();
-      const action = OperatorAction_Value.RERUN;
-      await server.admin.actOnOperation({ operationId, action, reason: 'released by mistake' });
-      expect(await ended(server, { operationId })).toMatchObject({ status: 'completed' });
-      await serviceIs(machine.id, 'active');
-      expect((await history(machine.id, 'service')).map((line) => line.split(' ')[0])).toEqual([
-        '>enrolling',
-        'enrolling>quarantined',
-        'quarantined>active',
-      ]);
-    },
-    TIME_LIMIT,
-  );
+  it('while it waits for the agent is noticed at once, quarantined, and active again when all is well', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const machine = await newMachine(server);
+    await site.simulator.admin.fault({ fault: 'agent_never_enrols', mac: machine.mac, times: 1 });
+    const { operationId } = await onboard(server, machine.id);
+    await until(
+      () => server.operations.getOperation({ operationId }),
+      ({ currentStep }) => currentStep === 'wait_for_agent_enrollment',
+      60_000,
+    );
+    const systemId = await systemIdOf(machine);
+    await maas.release(callFor(), systemId, RELEASE);
+    const failed = await ended(server, { operationId });
+    expect(failed).toMatchObject({
+      status: 'failed_manual_intervention',
+      error: { code: 'UNEXPECTED_MAAS_STATE', details: { step: 'wait_for_agent_enrollment' } },
+    });
+    await serviceIs(machine.id, 'quarantined');
+    await until(
+      () => maas.read(callFor(), systemId),
+      (seen) => seen?.status === 'Ready',
+      20_000,
+    );
+    await site.simulator.admin.clearFaults();
+    const action = OperatorAction_Value.RERUN;
+    await server.admin.actOnOperation({ operationId, action, reason: 'released by mistake' });
+    expect(await ended(server, { operationId })).toMatchObject({ status: 'completed' });
+    await serviceIs(machine.id, 'active');
+    expect((await history(machine.id, 'service')).map((line) => line.split(' ')[0])).toEqual([
+      '>enrolling',
+      'enrolling>quarantined',
+      'quarantined>active',
+    ]);
+  });
 });
 
 describe('a MAAS that is dead', () => {
-  it(
-    'hurts its own machines alone, and they are not blamed for its silence',
-    async () => {
-      const [theirs, ours] = await Promise.all([inService('site-b'), inService()]);
-      const waiting = await newMachine(server, { provider: 'site-b' });
-      mortal.simulator.freeze();
-      const stuck = await onboard(server, waiting.id);
-      const startedAt = performance.now();
-      await Promise.all([inService(), run(server, 'ENTER_MAINTENANCE', await newFakeMachine(server))]);
-      expect(performance.now() - startedAt).toBeLessThan(30_000);
-      await maas.markBroken(callFor(), await systemIdOf(ours), 'smoke');
-      await serviceIs(ours.id, 'quarantined');
-      const { finishedAt, currentStep } = await server.operations.getOperation({
-        operationId: stuck.operationId,
-      });
-      expect([finishedAt, currentStep]).toEqual([undefined, 'create_or_find_in_maas']);
-      mortal.simulator.thaw();
-      expect(await ended(server, stuck)).toMatchObject({ status: 'completed' });
-      await serviceIs(theirs.id, 'active');
-      // Its agent was as unresponsive as its MAAS; there is no other reason.
-      expect((await history(theirs.id, 'service')).join()).not.toContain('quarantined');
-    },
-    TIME_LIMIT,
-  );
+  it('hurts its own machines alone, and they are not blamed for its silence', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const [theirs, ours] = await Promise.all([inService('site-b'), inService()]);
+    const waiting = await newMachine(server, { provider: 'site-b' });
+    mortal.simulator.freeze();
+    const stuck = await onboard(server, waiting.id);
+    const startedAt = performance.now();
+    await Promise.all([inService(), run(server, 'ENTER_MAINTENANCE', await newFakeMachine(server))]);
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
+    await maas.markBroken(callFor(), await systemIdOf(ours), 'smoke');
+    await serviceIs(ours.id, 'quarantined');
+    const { finishedAt, currentStep } = await server.operations.getOperation({
+      operationId: stuck.operationId,
+    });
+    expect([finishedAt, currentStep]).toEqual([undefined, 'create_or_find_in_maas']);
+    mortal.simulator.thaw();
+    expect(await ended(server, stuck)).toMatchObject({ status: 'completed' });
+    await serviceIs(theirs.id, 'active');
+    // Its agent was as unresponsive as its MAAS; there is no other reason.
+    expect((await history(theirs.id, 'service')).join()).not.toContain('quarantined');
+  });
 });

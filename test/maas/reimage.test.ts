@@ -92,42 +92,40 @@ describe.concurrent('reimage', () => {
     TIME_LIMIT,
   );
 
-  it(
-    'takes the site’s image where none is named, a release by its version, and an image that a user uploaded',
-    async () => {
-      const { id, mac } = await inService();
-      expect(await ended(server, await reimage(id))).toMatchObject({
-        status: 'completed',
-        params: { image_ref: 'ubuntu/noble' },
-      });
-      expect(await machineInMaas(site, mac)).toMatchObject({ osystem: 'ubuntu', distro_series: 'noble' });
-      // A version is another name of a release: MAAS is given the release's own.
-      expect(await ended(server, await reimage(id, 'ubuntu/22.04'))).toMatchObject({ status: 'completed' });
-      expect(await machineInMaas(site, mac)).toMatchObject({ osystem: 'ubuntu', distro_series: 'jammy' });
-      expect(await ended(server, await reimage(id, 'gpu-node-7'))).toMatchObject({ status: 'completed' });
-      expect(await machineInMaas(site, mac)).toMatchObject({
-        osystem: 'custom',
-        distro_series: 'gpu-node-7',
-      });
-    },
-    TIME_LIMIT,
-  );
+  it('takes the site’s image where none is named, a release by its version, and an image that a user uploaded', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const { id, mac } = await inService();
+    expect(await ended(server, await reimage(id))).toMatchObject({
+      status: 'completed',
+      params: { image_ref: 'ubuntu/noble' },
+    });
+    expect(await machineInMaas(site, mac)).toMatchObject({ osystem: 'ubuntu', distro_series: 'noble' });
+    // A version is another name of a release: MAAS is given the release's own.
+    expect(await ended(server, await reimage(id, 'ubuntu/22.04'))).toMatchObject({ status: 'completed' });
+    expect(await machineInMaas(site, mac)).toMatchObject({ osystem: 'ubuntu', distro_series: 'jammy' });
+    expect(await ended(server, await reimage(id, 'gpu-node-7'))).toMatchObject({ status: 'completed' });
+    expect(await machineInMaas(site, mac)).toMatchObject({
+      osystem: 'custom',
+      distro_series: 'gpu-node-7',
+    });
+  });
 
-  it(
-    'deploys a machine that MAAS has Ready, which was never onboarded, without an agent',
-    async () => {
-      const { id, mac } = await newMachine(server);
-      await site.simulator.admin.addMachine({ mac_addresses: [mac], status: 'Ready' });
-      await inMaintenance(id);
-      expect(await ended(server, await reimage(id))).toMatchObject({ status: 'completed' });
-      const seen = await machineInMaas(site, mac);
-      expect(seen.status_name).toBe('Deployed');
-      expect(seen.user_data).not.toContain('INGOT_MACHINE_TOKEN');
-      expect(await orders(seen.system_id)).toEqual(['deploy']);
-      expect(await statusOf(server, id)).toMatchObject({ service: '', observed: { state: 'Deployed' } });
-    },
-    TIME_LIMIT,
-  );
+  it('deploys a machine that MAAS has Ready, which was never onboarded, without an agent', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const { id, mac } = await newMachine(server);
+    await site.simulator.admin.addMachine({ mac_addresses: [mac], status: 'Ready' });
+    await inMaintenance(id);
+    expect(await ended(server, await reimage(id))).toMatchObject({ status: 'completed' });
+    const seen = await machineInMaas(site, mac);
+    expect(seen.status_name).toBe('Deployed');
+    expect(seen.user_data).not.toContain('INGOT_MACHINE_TOKEN');
+    expect(await orders(seen.system_id)).toEqual(['deploy']);
+    expect(await statusOf(server, id)).toMatchObject({ service: '', observed: { state: 'Deployed' } });
+  });
 
   it(
     'refuses an image that MAAS does not have before anything is released, and says which it has',
@@ -175,29 +173,28 @@ describe.concurrent('reimage', () => {
     await expect(reimage(id)).rejects.toThrow(/spec.mac_addresses is empty/);
   });
 
-  it(
-    'tries again after a datasource failure, and leaves any other failure of a deployment to a human',
-    async () => {
-      const { id, mac } = await inService();
-      await site.simulator.admin.fault({ fault: 'datasource_failure', mac, times: 2 });
-      expect(await ended(server, await reimage(id))).toMatchObject({ status: 'completed' });
-      await site.simulator.admin.fault({ fault: 'deployment_failure', mac });
-      const failed = await ended(server, await reimage(id));
-      expect(failed).toMatchObject({
-        status: 'failed_manual_intervention',
-        error: { code: 'DEPLOYMENT_FAILED', details: { step: 'repave' } },
-      });
-      const { conditions } = await statusOf(server, id);
-      expect(conditions.find(({ type }) => type === 'Provisioned')).toMatchObject({
-        status: false,
-        reason: 'ImagingFailed',
-      });
-      // The next one releases what failed, and deploys.
-      expect(await ended(server, await reimage(id))).toMatchObject({ status: 'completed' });
-      expect((await machineInMaas(site, mac)).status_name).toBe('Deployed');
-    },
-    TIME_LIMIT,
-  );
+  it('tries again after a datasource failure, and leaves any other failure of a deployment to a human', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const { id, mac } = await inService();
+    await site.simulator.admin.fault({ fault: 'datasource_failure', mac, times: 2 });
+    expect(await ended(server, await reimage(id))).toMatchObject({ status: 'completed' });
+    await site.simulator.admin.fault({ fault: 'deployment_failure', mac });
+    const failed = await ended(server, await reimage(id));
+    expect(failed).toMatchObject({
+      status: 'failed_manual_intervention',
+      error: { code: 'DEPLOYMENT_FAILED', details: { step: 'repave' } },
+    });
+    const { conditions } = await statusOf(server, id);
+    expect(conditions.find(({ type }) => type === 'Provisioned')).toMatchObject({
+      status: false,
+      reason: 'ImagingFailed',
+    });
+    // The next one releases what failed, and deploys.
+    expect(await ended(server, await reimage(id))).toMatchObject({ status: 'completed' });
+    expect((await machineInMaas(site, mac)).status_name).toBe('Deployed');
+  });
 
   it(
     'a cancel stops the deployment, gives the machine back, and says that it has no system',
@@ -314,41 +311,40 @@ describe.concurrent('without ssh in its configuration', () => {
 });
 
 describe.concurrent('a REPAVE of the v1 API', () => {
-  it(
-    'deploys, then reboots the deployed system by switching its power',
-    async () => {
-      const { id, mac } = await inService();
-      const plan = await newPlan(server, [
-        {
-          name: 'set-netboot',
-          timeoutSeconds: 60,
-          maxRetries: 0,
-          kind: { case: 'netboot', value: { mode: 'PXE' } },
-        },
-        {
-          name: 'repave-os',
-          timeoutSeconds: 600,
-          maxRetries: 0,
-          kind: { case: 'repave', value: { image: 'jammy' } },
-        },
-        {
-          name: 'reboot',
-          timeoutSeconds: 60,
-          maxRetries: 0,
-          kind: { case: 'reboot', value: { mode: 'bmc' } },
-        },
-      ]);
-      const { runId } = await startRun(v1Of(server), 'REPAVE', id, { planId: plan.planId });
-      const operationId = `op-${runId.replace(/^(?:op|run)-/, '').toLowerCase()}`;
-      const operation = await ended(server, { operationId });
-      expect(operation).toMatchObject({ status: 'completed' });
-      const seen = await machineInMaas(site, mac);
-      expect(seen).toMatchObject({ status_name: 'Deployed', distro_series: 'jammy', power_state: 'on' });
-      expect(await orders(seen.system_id)).toEqual(['deploy', 'release', 'deploy', 'power_off', 'power_on']);
-      expect((await server.machines.getMachine({ machineId: id })).status?.phase).toBeDefined();
-    },
-    TIME_LIMIT,
-  );
+  it('deploys, then reboots the deployed system by switching its power', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const { id, mac } = await inService();
+    const plan = await newPlan(server, [
+      {
+        name: 'set-netboot',
+        timeoutSeconds: 60,
+        maxRetries: 0,
+        kind: { case: 'netboot', value: { mode: 'PXE' } },
+      },
+      {
+        name: 'repave-os',
+        timeoutSeconds: 600,
+        maxRetries: 0,
+        kind: { case: 'repave', value: { image: 'jammy' } },
+      },
+      {
+        name: 'reboot',
+        timeoutSeconds: 60,
+        maxRetries: 0,
+        kind: { case: 'reboot', value: { mode: 'bmc' } },
+      },
+    ]);
+    const { runId } = await startRun(v1Of(server), 'REPAVE', id, { planId: plan.planId });
+    const operationId = `op-${runId.replace(/^(?:op|run)-/, '').toLowerCase()}`;
+    const operation = await ended(server, { operationId });
+    expect(operation).toMatchObject({ status: 'completed' });
+    const seen = await machineInMaas(site, mac);
+    expect(seen).toMatchObject({ status_name: 'Deployed', distro_series: 'jammy', power_state: 'on' });
+    expect(await orders(seen.system_id)).toEqual(['deploy', 'release', 'deploy', 'power_off', 'power_on']);
+    expect((await server.machines.getMachine({ machineId: id })).status?.phase).toBeDefined();
+  });
 
   it('refuses a boot from the network that is for no deployment, at the start', async () => {
     const { id } = await newMachine(server);

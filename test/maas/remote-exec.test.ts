@@ -120,56 +120,55 @@ describe.skipIf(programs.isMissing).concurrent(programs.title('on a machine that
     expect(host.reboots()).toBe(1);
   });
 
-  it(
-    'REPAVE with the default plan deploys, reboots, joins the cluster and verifies it, with a host key that was not known before',
-    async () => {
-      const { id, mac, host } = await deployed({ targetClusterRef: 'cluster-a' });
-      const keyBefore = host.hostKey();
-      const entered = await server.machines.enterMaintenance({ machineId: id, requestId: requestId() });
-      expect(await ended(server, entered)).toMatchObject({ status: 'completed' });
-      const repaved = await runOf('REPAVE', id);
-      expect(runPhase(repaved), storyOf(repaved)).toBe('SUCCEEDED');
-      expect(repaved.steps.map(({ name }) => name)).toEqual([
-        'set-netboot',
-        'repave-os',
-        'reboot',
-        'join-cluster',
-        'verify',
-      ]);
-      expect(host.hostKey()).not.toBe(keyBefore);
-      expect(host.host.joins()).toBe(1);
-      expect(api.nodes.names()).toContain(id);
-      expect((await statusOf(server, id)).conditions).toContainEqual(
-        expect.objectContaining({ type: 'InCustomerCluster', status: true }),
-      );
-      const upgraded = await runOf('UPGRADE', id);
-      expect(runPhase(upgraded), storyOf(upgraded)).toBe('SUCCEEDED');
-      expect(host.calls()).toEqual(
-        expect.arrayContaining(['kubeadm upgrade node', 'systemctl restart kubelet']),
-      );
-      // And through the v2 API: the same machine, once more.
-      const back = await server.machines.enterMaintenance({ machineId: id, requestId: requestId() });
-      expect(await ended(server, back)).toMatchObject({ status: 'completed' });
-      api.nodes.delete(id);
-      const again = await server.machines.reimageMachine({
-        machineId: id,
-        imageRef: 'jammy',
-        requestId: requestId(),
-      });
-      expect(await ended(server, again)).toMatchObject({ status: 'completed' });
-      expect((await ended(server, again)).steps.map(({ name }) => name)).toEqual([
-        'netboot',
-        'repave',
-        'join',
-        'verify',
-      ]);
-      expect(await machineInMaas(site, mac)).toMatchObject({ distro_series: 'jammy' });
-      const returned = await runOf('RMA', id);
-      expect(runPhase(returned), storyOf(returned)).toBe('SUCCEEDED');
-      expect(await machineInMaas(site, mac)).toMatchObject({ power_state: 'off' });
-    },
-    TIME_LIMIT,
-  );
+  it('REPAVE with the default plan deploys, reboots, joins the cluster and verifies it, with a host key that was not known before', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const { id, mac, host } = await deployed({ targetClusterRef: 'cluster-a' });
+    const keyBefore = host.hostKey();
+    const entered = await server.machines.enterMaintenance({ machineId: id, requestId: requestId() });
+    expect(await ended(server, entered)).toMatchObject({ status: 'completed' });
+    const repaved = await runOf('REPAVE', id);
+    expect(runPhase(repaved), storyOf(repaved)).toBe('SUCCEEDED');
+    expect(repaved.steps.map(({ name }) => name)).toEqual([
+      'set-netboot',
+      'repave-os',
+      'reboot',
+      'join-cluster',
+      'verify',
+    ]);
+    expect(host.hostKey()).not.toBe(keyBefore);
+    expect(host.host.joins()).toBe(1);
+    expect(api.nodes.names()).toContain(id);
+    expect((await statusOf(server, id)).conditions).toContainEqual(
+      expect.objectContaining({ type: 'InCustomerCluster', status: true }),
+    );
+    const upgraded = await runOf('UPGRADE', id);
+    expect(runPhase(upgraded), storyOf(upgraded)).toBe('SUCCEEDED');
+    expect(host.calls()).toEqual(
+      expect.arrayContaining(['kubeadm upgrade node', 'systemctl restart kubelet']),
+    );
+    // And through the v2 API: the same machine, once more.
+    const back = await server.machines.enterMaintenance({ machineId: id, requestId: requestId() });
+    expect(await ended(server, back)).toMatchObject({ status: 'completed' });
+    api.nodes.delete(id);
+    const again = await server.machines.reimageMachine({
+      machineId: id,
+      imageRef: 'jammy',
+      requestId: requestId(),
+    });
+    expect(await ended(server, again)).toMatchObject({ status: 'completed' });
+    expect((await ended(server, again)).steps.map(({ name }) => name)).toEqual([
+      'netboot',
+      'repave',
+      'join',
+      'verify',
+    ]);
+    expect(await machineInMaas(site, mac)).toMatchObject({ distro_series: 'jammy' });
+    const returned = await runOf('RMA', id);
+    expect(runPhase(returned), storyOf(returned)).toBe('SUCCEEDED');
+    expect(await machineInMaas(site, mac)).toMatchObject({ power_state: 'off' });
+  });
 
   it(
     'a host with another key than its deployment gave it gets no command, and no private key is kept or logged',

@@ -1,3 +1,4 @@
+// @module-tag extended: onboarding.test.ts and the contract of test/providers/maas.test.ts work with the simulator.
 /** The simulated MAAS itself: what becomes of its machines, its faults, and the agents of what it deployed. */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';

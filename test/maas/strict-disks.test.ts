@@ -66,6 +66,7 @@ describe.concurrent('the disks of a MAAS', () => {
       ['after a while, where it reports nothing', true],
     ])(
       'a release that hangs in Disk erasing after a failed power off is ended %s',
+      { tags: ['extended'], timeout: TIME_LIMIT },
       async (_when, isQuiet) => {
         const { id, mac } = await inService();
         const { system_id: systemId } = await machineInMaas(site, mac);
@@ -80,25 +81,23 @@ describe.concurrent('the disks of a MAAS', () => {
         // What is erased is not erased again.
         expect((await machineInMaas(site, mac)).release_runs).toHaveLength(1);
       },
-      TIME_LIMIT,
     );
 
-    it(
-      'a BMC that refuses is reported in MAAS’ words, and tried again',
-      async () => {
-        const { id, mac } = await inService();
-        await site.simulator.admin.fault({ fault: 'power_on_failure', mac, times: null });
-        const operation = await ended(server, await decommission(server, id, 'reimage'));
-        expect(operation).toMatchObject({
-          status: 'failed_retryable',
-          error: { code: 'RELEASE_FAILED', message: expect.stringContaining('the BMC refused the command') },
-        });
-        await site.simulator.admin.clearFaults(mac);
-        await act(server, operation, 'RETRY_STAGE');
-        expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
-      },
-      TIME_LIMIT,
-    );
+    it('a BMC that refuses is reported in MAAS’ words, and tried again', {
+      tags: ['extended'],
+      timeout: TIME_LIMIT,
+    }, async () => {
+      const { id, mac } = await inService();
+      await site.simulator.admin.fault({ fault: 'power_on_failure', mac, times: null });
+      const operation = await ended(server, await decommission(server, id, 'reimage'));
+      expect(operation).toMatchObject({
+        status: 'failed_retryable',
+        error: { code: 'RELEASE_FAILED', message: expect.stringContaining('the BMC refused the command') },
+      });
+      await site.simulator.admin.clearFaults(mac);
+      await act(server, operation, 'RETRY_STAGE');
+      expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
+    });
   });
 
   describe('machines whose tests failed', () => {
@@ -133,22 +132,21 @@ describe.concurrent('the disks of a MAAS', () => {
       TIME_LIMIT,
     );
 
-    it(
-      'after they were deployed are still released and erased',
-      async () => {
-        const { id, mac } = await inService();
-        const { system_id: systemId } = await machineInMaas(site, mac);
-        await server.admin
-          .drainMachine({ machineId: id, requestId: requestId() })
-          .then((one) => ended(server, one));
-        await site.simulator.admin.changeMachine(systemId, { status: 'Failed testing', osystem: 'ubuntu' });
-        const operation = await ended(server, await decommission(server, id, 'full_decommission'));
-        expect(operation).toMatchObject({ status: 'completed' });
-        expect(messageOf(operation, 'release_maas_node')).toContain('MAAS erased the disks');
-        const ops = (await opsOn(systemId)).slice(-3);
-        expect(ops).toEqual(['override_failed_testing', 'release', 'DELETE']);
-      },
-      TIME_LIMIT,
-    );
+    it('after they were deployed are still released and erased', {
+      tags: ['extended'],
+      timeout: TIME_LIMIT,
+    }, async () => {
+      const { id, mac } = await inService();
+      const { system_id: systemId } = await machineInMaas(site, mac);
+      await server.admin
+        .drainMachine({ machineId: id, requestId: requestId() })
+        .then((one) => ended(server, one));
+      await site.simulator.admin.changeMachine(systemId, { status: 'Failed testing', osystem: 'ubuntu' });
+      const operation = await ended(server, await decommission(server, id, 'full_decommission'));
+      expect(operation).toMatchObject({ status: 'completed' });
+      expect(messageOf(operation, 'release_maas_node')).toContain('MAAS erased the disks');
+      const ops = (await opsOn(systemId)).slice(-3);
+      expect(ops).toEqual(['override_failed_testing', 'release', 'DELETE']);
+    });
   });
 });

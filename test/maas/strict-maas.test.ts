@@ -52,65 +52,62 @@ describe.concurrent('a MAAS', () => {
       TIME_LIMIT,
     );
 
-    it(
-      'keep a power type that a user has set, but for manual where the site has a better one',
-      async () => {
-        const [redfish, manual] = [await newMachine(server), await newMachine(server)];
-        const { admin } = site.simulator;
-        await admin.addMachine({ mac_addresses: [redfish.mac], status: 'Ready', power_type: 'redfish' });
-        await admin.addMachine({ mac_addresses: [manual.mac], status: 'Ready', power_type: 'manual' });
-        const operations = await Promise.all([redfish, manual].map(({ id }) => onboard(server, id)));
-        for (const operation of operations)
-          expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
-        expect((await machineInMaas(site, redfish.mac)).power_type).toBe('redfish');
-        expect((await machineInMaas(site, manual.mac)).power_type).toBe('ipmi');
-      },
-      TIME_LIMIT,
-    );
-
-    it(
-      'have their address on a bond where their boot interface is part of one',
-      async () => {
-        const mac = newMac();
-        const id = `bond-${mac.replaceAll(':', '')}`;
-        const spec = { provider: 'site-a', bmcEndpoint: bmcOf(mac), macAddresses: [mac] };
-        await server.machines.registerMachine({ machine: { machineId: id, spec } });
-        await site.simulator.admin.addMachine({
-          ...{ mac_addresses: [mac, newMac()], status: 'Ready', bond: true },
-        });
-        const operation = await ended(server, await onboard(server, id));
-        expect(operation).toMatchObject({ status: 'completed' });
-        expect(messageOf(operation, 'ensure_pxe_interface_auto')).toBe('bond0 (with eth0) is AUTO');
-      },
-      TIME_LIMIT,
-    );
-  });
-
-  it(
-    'two machines whose ids make one hostname both have a record',
-    async () => {
-      const [plain, other] = [newMac(), newMac()];
-      const ids = [`same-${plain.slice(-2)}.x`, `same-${plain.slice(-2)}_x`];
-      const operations: Operation[] = [];
-      for (const [index, mac] of [plain, other].entries()) {
-        const spec = { provider: 'site-a', bmcEndpoint: bmcOf(mac), macAddresses: [mac] };
-        const machineId = ids[index] ?? '';
-        await server.machines.registerMachine({ machine: { machineId, spec } });
-        operations.push(await onboard(server, machineId));
-        await until(
-          () => machineInMaas(site, mac).catch(() => null),
-          (found) => found !== null,
-        );
-      }
+    it('keep a power type that a user has set, but for manual where the site has a better one', {
+      tags: ['extended'],
+      timeout: TIME_LIMIT,
+    }, async () => {
+      const [redfish, manual] = [await newMachine(server), await newMachine(server)];
+      const { admin } = site.simulator;
+      await admin.addMachine({ mac_addresses: [redfish.mac], status: 'Ready', power_type: 'redfish' });
+      await admin.addMachine({ mac_addresses: [manual.mac], status: 'Ready', power_type: 'manual' });
+      const operations = await Promise.all([redfish, manual].map(({ id }) => onboard(server, id)));
       for (const operation of operations)
         expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
-      const { hostname } = await machineInMaas(site, plain);
-      expect((await machineInMaas(site, other)).hostname).toBe(
-        `${hostname}-${other.replaceAll(':', '').slice(-6)}`,
+      expect((await machineInMaas(site, redfish.mac)).power_type).toBe('redfish');
+      expect((await machineInMaas(site, manual.mac)).power_type).toBe('ipmi');
+    });
+
+    it('have their address on a bond where their boot interface is part of one', {
+      tags: ['extended'],
+      timeout: TIME_LIMIT,
+    }, async () => {
+      const mac = newMac();
+      const id = `bond-${mac.replaceAll(':', '')}`;
+      const spec = { provider: 'site-a', bmcEndpoint: bmcOf(mac), macAddresses: [mac] };
+      await server.machines.registerMachine({ machine: { machineId: id, spec } });
+      await site.simulator.admin.addMachine({
+        ...{ mac_addresses: [mac, newMac()], status: 'Ready', bond: true },
+      });
+      const operation = await ended(server, await onboard(server, id));
+      expect(operation).toMatchObject({ status: 'completed' });
+      expect(messageOf(operation, 'ensure_pxe_interface_auto')).toBe('bond0 (with eth0) is AUTO');
+    });
+  });
+
+  it('two machines whose ids make one hostname both have a record', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const [plain, other] = [newMac(), newMac()];
+    const ids = [`same-${plain.slice(-2)}.x`, `same-${plain.slice(-2)}_x`];
+    const operations: Operation[] = [];
+    for (const [index, mac] of [plain, other].entries()) {
+      const spec = { provider: 'site-a', bmcEndpoint: bmcOf(mac), macAddresses: [mac] };
+      const machineId = ids[index] ?? '';
+      await server.machines.registerMachine({ machine: { machineId, spec } });
+      operations.push(await onboard(server, machineId));
+      await until(
+        () => machineInMaas(site, mac).catch(() => null),
+        (found) => found !== null,
       );
-    },
-    TIME_LIMIT,
-  );
+    }
+    for (const operation of operations)
+      expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
+    const { hostname } = await machineInMaas(site, plain);
+    expect((await machineInMaas(site, other)).hostname).toBe(
+      `${hostname}-${other.replaceAll(':', '').slice(-6)}`,
+    );
+  });
 
   describe('what another user has, or has locked', () => {
     it(
@@ -183,91 +180,88 @@ describe.concurrent('a MAAS', () => {
   });
 
   describe('sites where people switch the power', () => {
-    it(
-      'are finished: what waits for an operator says so, and what is unknown is not claimed',
-      async () => {
-        const { id, mac } = await newMachine(server, { provider: 'by-hand' });
-        const waits = new Set<string>();
-        const byHand = async (operation: Operation) => {
-          for (;;) {
-            const now = await server.operations.getOperation({ operationId: operation.operationId });
-            for (const { message } of now.steps) waits.add(message);
-            if (now.finishedAt !== undefined) return now;
-            const found = await machineInMaas(site, mac).catch(() => null);
-            if (['Commissioning', 'Deploying', 'Disk erasing'].includes(found?.status_name ?? '')) {
-              // Long enough for the operation to have observed it.
-              await sleep(150);
-              await site.simulator.admin.changeMachine(found?.system_id ?? '', { boot: true });
-            }
-            await sleep(50);
+    it('are finished: what waits for an operator says so, and what is unknown is not claimed', {
+      tags: ['extended'],
+      timeout: TIME_LIMIT,
+    }, async () => {
+      const { id, mac } = await newMachine(server, { provider: 'by-hand' });
+      const waits = new Set<string>();
+      const byHand = async (operation: Operation) => {
+        for (;;) {
+          const now = await server.operations.getOperation({ operationId: operation.operationId });
+          for (const { message } of now.steps) waits.add(message);
+          if (now.finishedAt !== undefined) return now;
+          const found = await machineInMaas(site, mac).catch(() => null);
+          if (['Commissioning', 'Deploying', 'Disk erasing'].includes(found?.status_name ?? '')) {
+            // Long enough for the operation to have observed it.
+            await sleep(150);
+            await site.simulator.admin.changeMachine(found?.system_id ?? '', { boot: true });
           }
-        };
-        expect(await byHand(await onboard(server, id))).toMatchObject({ status: 'completed' });
-        expect(await machineInMaas(site, mac)).toMatchObject({ power_type: 'manual', power_state: 'on' });
-        const gone = await byHand(await decommission(server, id, 'full_decommission'));
-        expect(gone).toMatchObject({ status: 'completed' });
-        expect(messageOf(gone, 'power_off_maas_node')).toBe(
-          'people switch its power (manual); switch it off by hand',
-        );
-        expect(messageOf(gone, 'release_maas_node')).toContain('what ran on it may still run');
-        expect(await logOf(gone.operationId)).toContain('switch it off by hand');
-        expect(await statusOf(server, id)).toMatchObject({ service: 'deleted' });
-      },
-      TIME_LIMIT,
-    );
+          await sleep(50);
+        }
+      };
+      expect(await byHand(await onboard(server, id))).toMatchObject({ status: 'completed' });
+      expect(await machineInMaas(site, mac)).toMatchObject({ power_type: 'manual', power_state: 'on' });
+      const gone = await byHand(await decommission(server, id, 'full_decommission'));
+      expect(gone).toMatchObject({ status: 'completed' });
+      expect(messageOf(gone, 'power_off_maas_node')).toBe(
+        'people switch its power (manual); switch it off by hand',
+      );
+      expect(messageOf(gone, 'release_maas_node')).toContain('what ran on it may still run');
+      expect(await logOf(gone.operationId)).toContain('switch it off by hand');
+      expect(await statusOf(server, id)).toMatchObject({ service: 'deleted' });
+    });
   });
 
   describe('creation', () => {
-    it(
-      'takes pool, zone, tags, commissioning options and kernel from the site, and labels instead',
-      async () => {
-        const mac = newMac();
-        const id = `placed-${mac.replaceAll(':', '')}`;
-        const spec = { provider: 'placed', bmcEndpoint: bmcOf(mac), macAddresses: [mac] };
-        const labels = {
-          'maas/pool': 'lab',
-          'maas/domain': 'gpu.example.com',
-          'maas/commissioning-scripts': 'update_firmware',
-          'maas/hwe-kernel': 'hwe-24.04',
-        };
-        await server.machines.registerMachine({ machine: { machineId: id, spec, labels } });
-        const started = await onboard(server, id);
-        const change = { machineId: id, labels: { ...labels, 'maas/pool': 'gpu' } };
-        const changed = server.machines.updateMachine({ machine: change, updateMask: { paths: ['labels'] } });
-        expect(await refusal(changed)).toMatchObject({ code: 'FAILED_PRECONDITION' });
-        expect(await ended(server, started)).toMatchObject({ status: 'completed' });
-        expect(await machineInMaas(site, mac)).toMatchObject({
-          pool: 'lab',
-          zone: 'rack-1',
-          domain: 'gpu.example.com',
-          tags: ['ingot', 'new-tag'],
-          min_hwe_kernel: 'ga-24.04',
-          hwe_kernel: 'hwe-24.04',
-          commissioning: {
-            skipBmcConfig: true,
-            skipNetworking: false,
-            commissioningScripts: ['update_firmware'],
-            testingScripts: ['smartctl-validate'],
-          },
-        });
-      },
-      TIME_LIMIT,
-    );
+    it('takes pool, zone, tags, commissioning options and kernel from the site, and labels instead', {
+      tags: ['extended'],
+      timeout: TIME_LIMIT,
+    }, async () => {
+      const mac = newMac();
+      const id = `placed-${mac.replaceAll(':', '')}`;
+      const spec = { provider: 'placed', bmcEndpoint: bmcOf(mac), macAddresses: [mac] };
+      const labels = {
+        'maas/pool': 'lab',
+        'maas/domain': 'gpu.example.com',
+        'maas/commissioning-scripts': 'update_firmware',
+        'maas/hwe-kernel': 'hwe-24.04',
+      };
+      await server.machines.registerMachine({ machine: { machineId: id, spec, labels } });
+      const started = await onboard(server, id);
+      const change = { machineId: id, labels: { ...labels, 'maas/pool': 'gpu' } };
+      const changed = server.machines.updateMachine({ machine: change, updateMask: { paths: ['labels'] } });
+      expect(await refusal(changed)).toMatchObject({ code: 'FAILED_PRECONDITION' });
+      expect(await ended(server, started)).toMatchObject({ status: 'completed' });
+      expect(await machineInMaas(site, mac)).toMatchObject({
+        pool: 'lab',
+        zone: 'rack-1',
+        domain: 'gpu.example.com',
+        tags: ['ingot', 'new-tag'],
+        min_hwe_kernel: 'ga-24.04',
+        hwe_kernel: 'hwe-24.04',
+        commissioning: {
+          skipBmcConfig: true,
+          skipNetworking: false,
+          commissioningScripts: ['update_firmware'],
+          testingScripts: ['smartctl-validate'],
+        },
+      });
+    });
 
-    it(
-      'moves a machine that was found and is not in use to where it belongs',
-      async () => {
-        const { id, mac } = await newMachine(server, { provider: 'placed' });
-        await site.simulator.admin.addMachine({ mac_addresses: [mac] });
-        expect(await ended(server, await onboard(server, id))).toMatchObject({ status: 'completed' });
-        expect(await machineInMaas(site, mac)).toMatchObject({
-          pool: 'gpu',
-          zone: 'rack-1',
-          power_type: 'ipmi',
-        });
-      },
-      TIME_LIMIT,
-    );
+    it('moves a machine that was found and is not in use to where it belongs', {
+      tags: ['extended'],
+      timeout: TIME_LIMIT,
+    }, async () => {
+      const { id, mac } = await newMachine(server, { provider: 'placed' });
+      await site.simulator.admin.addMachine({ mac_addresses: [mac] });
+      expect(await ended(server, await onboard(server, id))).toMatchObject({ status: 'completed' });
+      expect(await machineInMaas(site, mac)).toMatchObject({
+        pool: 'gpu',
+        zone: 'rack-1',
+        power_type: 'ipmi',
+      });
+    });
 
     it(
       'says in MAAS’ words what MAAS does not have, and refuses labels that make no sense',
@@ -294,48 +288,46 @@ describe.concurrent('a MAAS', () => {
 
 /** Not concurrent: these settings apply to all machines of the site. */
 describe('a MAAS as a whole', () => {
-  it(
-    'that erases at every release by its own settings is reported so',
-    async () => {
-      const { id, mac } = await inService();
-      const { admin } = site.simulator;
-      // Its power off fails, too: of a release that can't be aborted.
-      await admin.fault({ fault: 'power_off_failure', mac });
-      await admin.changeSite({
-        settings: {
-          enable_disk_erasing_on_release: true,
-          disk_erase_with_secure_erase: false,
-          disk_erase_with_quick_erase: true,
-        },
-      });
-      const operation = await ended(server, await decommission(server, id, 'reimage'));
-      await admin.changeSite({ settings: { enable_disk_erasing_on_release: false } });
-      expect((await opsOn((await machineInMaas(site, mac)).system_id)).slice(-2)).toEqual([
-        'release',
-        'power_off',
-      ]);
-      expect(messageOf(operation, 'release_maas_node')).toBe(
-        'MAAS says Ready; MAAS erased the disks (only 2 MiB at the start and the end of each); it does so at every release, as its own settings say, which are not what was asked for',
-      );
-    },
-    TIME_LIMIT,
-  );
+  it('that erases at every release by its own settings is reported so', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const { id, mac } = await inService();
+    const { admin } = site.simulator;
+    // Its power off fails, too: of a release that can't be aborted.
+    await admin.fault({ fault: 'power_off_failure', mac });
+    await admin.changeSite({
+      settings: {
+        enable_disk_erasing_on_release: true,
+        disk_erase_with_secure_erase: false,
+        disk_erase_with_quick_erase: true,
+      },
+    });
+    const operation = await ended(server, await decommission(server, id, 'reimage'));
+    await admin.changeSite({ settings: { enable_disk_erasing_on_release: false } });
+    expect((await opsOn((await machineInMaas(site, mac)).system_id)).slice(-2)).toEqual([
+      'release',
+      'power_off',
+    ]);
+    expect(messageOf(operation, 'release_maas_node')).toBe(
+      'MAAS says Ready; MAAS erased the disks (only 2 MiB at the start and the end of each); it does so at every release, as its own settings say, which are not what was asked for',
+    );
+  });
 
-  it(
-    'that does not know our user as an administrator says nothing, and we say what that may mean',
-    async () => {
-      const { id, mac } = await newMachine(server);
-      await site.simulator.admin.addMachine({ mac_addresses: [mac], power_type: 'ipmi' });
-      await site.simulator.admin.changeSite({ user: { username: 'ingot', isAdmin: false } });
-      const operation = await ended(server, await onboard(server, id));
-      await site.simulator.admin.changeSite({ user: { username: 'ingot', isAdmin: true } });
-      expect(operation).toMatchObject({
-        status: 'failed_manual_intervention',
-        error: { code: 'MAAS_FORBIDDEN', message: expect.stringContaining('no administrator') },
-      });
-      await act(server, operation, 'RETRY_STAGE');
-      expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
-    },
-    TIME_LIMIT,
-  );
+  it('that does not know our user as an administrator says nothing, and we say what that may mean', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const { id, mac } = await newMachine(server);
+    await site.simulator.admin.addMachine({ mac_addresses: [mac], power_type: 'ipmi' });
+    await site.simulator.admin.changeSite({ user: { username: 'ingot', isAdmin: false } });
+    const operation = await ended(server, await onboard(server, id));
+    await site.simulator.admin.changeSite({ user: { username: 'ingot', isAdmin: true } });
+    expect(operation).toMatchObject({
+      status: 'failed_manual_intervention',
+      error: { code: 'MAAS_FORBIDDEN', message: expect.stringContaining('no administrator') },
+    });
+    await act(server, operation, 'RETRY_STAGE');
+    expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
+  });
 });

@@ -104,75 +104,73 @@ describe.concurrent('a cancel', () => {
     TIME_LIMIT,
   );
 
-  it(
-    'leaves a deployment that another user made, also when a failed operation is canceled',
-    async () => {
-      const machine = await newMachine(server);
-      await site.simulator.admin.addMachine({
-        mac_addresses: [machine.mac],
-        hostname: 'used',
-        status: 'Deployed',
-      });
-      const failed = await ended(server, await onboard(server, machine.id));
-      expect(failed.error?.code).toBe('HARDWARE_SYNC_OFF');
-      await act(failed.operationId, 'CANCEL');
-      expect((await ended(server, failed)).status).toBe('cancelled');
-      expect(await inMaas(machine)).toMatchObject([{ hostname: 'used', status_name: 'Deployed' }]);
-      const { conditions } = await statusOf(server, machine.id);
-      expect(conditions.find(({ type }) => type === 'NeedsIntervention')?.status).toBe(false);
-    },
-    TIME_LIMIT,
-  );
+  it('leaves a deployment that another user made, also when a failed operation is canceled', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const machine = await newMachine(server);
+    await site.simulator.admin.addMachine({
+      mac_addresses: [machine.mac],
+      hostname: 'used',
+      status: 'Deployed',
+    });
+    const failed = await ended(server, await onboard(server, machine.id));
+    expect(failed.error?.code).toBe('HARDWARE_SYNC_OFF');
+    await act(failed.operationId, 'CANCEL');
+    expect((await ended(server, failed)).status).toBe('cancelled');
+    expect(await inMaas(machine)).toMatchObject([{ hostname: 'used', status_name: 'Deployed' }]);
+    const { conditions } = await statusOf(server, machine.id);
+    expect(conditions.find(({ type }) => type === 'NeedsIntervention')?.status).toBe(false);
+  });
 
-  it(
-    'leaves a machine that another user owns, when MAAS refused to deploy it',
-    async () => {
-      const machine = await newMachine(server);
-      await site.simulator.admin.addMachine({
-        mac_addresses: [machine.mac],
-        hostname: 'taken',
-        status: 'Allocated',
-      });
-      await site.simulator.admin.fault({ fault: 'echo', mac: machine.mac, op: 'deploy', times: null });
-      const failed = await ended(server, await onboard(server, machine.id));
-      expect(failed.error?.details.step).toBe('deploy_via_maas');
-      await act(failed.operationId, 'CANCEL');
-      expect((await ended(server, failed)).status).toBe('cancelled');
-      expect(await inMaas(machine)).toMatchObject([{ hostname: 'taken', status_name: 'Allocated' }]);
-    },
-    TIME_LIMIT,
-  );
+  it('leaves a machine that another user owns, when MAAS refused to deploy it', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const machine = await newMachine(server);
+    await site.simulator.admin.addMachine({
+      mac_addresses: [machine.mac],
+      hostname: 'taken',
+      status: 'Allocated',
+    });
+    await site.simulator.admin.fault({ fault: 'echo', mac: machine.mac, op: 'deploy', times: null });
+    const failed = await ended(server, await onboard(server, machine.id));
+    expect(failed.error?.details.step).toBe('deploy_via_maas');
+    await act(failed.operationId, 'CANCEL');
+    expect((await ended(server, failed)).status).toBe('cancelled');
+    expect(await inMaas(machine)).toMatchObject([{ hostname: 'taken', status_name: 'Allocated' }]);
+  });
 
-  it(
-    'comes too late for a machine that is in service',
-    async () => {
-      const machine = await newMachine(server);
-      await site.simulator.admin.fault({ fault: 'pxe_stays_wrong', mac: machine.mac, times: null });
-      const { operationId } = await ended(server, await onboard(server, machine.id));
-      await server.admin.setServiceState({
-        machineId: machine.id,
-        service: 'quarantined',
-        reason: 'by hand',
-      });
-      await server.admin.setServiceState({
-        machineId: machine.id,
-        service: 'active',
-        reason: 'by hand',
-        force: true,
-      });
-      for (const action of ['CANCEL', 'RESTART_CLEAN'] as const) {
-        expect(await refusal(act(operationId, action))).toMatchObject({ reason: 'ACTION_NOT_APPLICABLE' });
-      }
-      expect(await inMaas(machine)).toHaveLength(1);
-    },
-    TIME_LIMIT,
-  );
+  it('comes too late for a machine that is in service', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const machine = await newMachine(server);
+    await site.simulator.admin.fault({ fault: 'pxe_stays_wrong', mac: machine.mac, times: null });
+    const { operationId } = await ended(server, await onboard(server, machine.id));
+    await server.admin.setServiceState({
+      machineId: machine.id,
+      service: 'quarantined',
+      reason: 'by hand',
+    });
+    await server.admin.setServiceState({
+      machineId: machine.id,
+      service: 'active',
+      reason: 'by hand',
+      force: true,
+    });
+    for (const action of ['CANCEL', 'RESTART_CLEAN'] as const) {
+      expect(await refusal(act(operationId, action))).toMatchObject({ reason: 'ACTION_NOT_APPLICABLE' });
+    }
+    expect(await inMaas(machine)).toHaveLength(1);
+  });
 });
 
 /** Alone: how disks are erased is the whole site's. */
 describe('a cancel at a site that erases at every release', () => {
   it.each(['power_off_failure', 'power_off_failure_quiet'] as const)(
     'does not wait for a release that hangs after the erasing (%s)',
+    { tags: ['extended'], timeout: TIME_LIMIT },
     async (fault) => {
       const { admin } = site.simulator;
       const machine = await newMachine(server);
@@ -190,35 +188,33 @@ describe('a cancel at a site that erases at every release', () => {
         .map(({ op }) => op);
       expect(orders.slice(-3)).toEqual(['release', 'abort', 'release']);
     },
-    TIME_LIMIT,
   );
 });
 
 describe('a clean restart', () => {
-  it(
-    'takes everything back first, also what an earlier round made, and then onboards',
-    async () => {
-      const machine = await newMachine(server);
-      const { operationId } = await waitingForAgent(machine);
-      await act(operationId, 'MARK_MANUAL_INTERVENTION_REQUIRED');
-      // Another round finds what the first one made: it still belongs to this operation.
-      await act(operationId, 'RERUN');
-      await until(
-        () => server.operations.getOperation({ operationId }),
-        ({ currentStep }) => currentStep === 'wait_for_agent_enrollment',
-        60_000,
-      );
-      await act(operationId, 'MARK_MANUAL_INTERVENTION_REQUIRED');
-      const [before] = await inMaas(machine);
-      await site.simulator.admin.clearFaults();
-      await act(operationId, 'RESTART_CLEAN');
-      expect((await ended(server, { operationId })).status).toBe('completed');
-      const [after, ...others] = await inMaas(machine);
-      expect(others).toEqual([]);
-      expect(after?.status_name).toBe('Deployed');
-      expect(after?.system_id).not.toBe(before?.system_id);
-      expect(await statusOf(server, machine.id)).toMatchObject({ service: 'active', presence: 'ready' });
-    },
-    TIME_LIMIT,
-  );
+  it('takes everything back first, also what an earlier round made, and then onboards', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const machine = await newMachine(server);
+    const { operationId } = await waitingForAgent(machine);
+    await act(operationId, 'MARK_MANUAL_INTERVENTION_REQUIRED');
+    // Another round finds what the first one made: it still belongs to this operation.
+    await act(operationId, 'RERUN');
+    await until(
+      () => server.operations.getOperation({ operationId }),
+      ({ currentStep }) => currentStep === 'wait_for_agent_enrollment',
+      60_000,
+    );
+    await act(operationId, 'MARK_MANUAL_INTERVENTION_REQUIRED');
+    const [before] = await inMaas(machine);
+    await site.simulator.admin.clearFaults();
+    await act(operationId, 'RESTART_CLEAN');
+    expect((await ended(server, { operationId })).status).toBe('completed');
+    const [after, ...others] = await inMaas(machine);
+    expect(others).toEqual([]);
+    expect(after?.status_name).toBe('Deployed');
+    expect(after?.system_id).not.toBe(before?.system_id);
+    expect(await statusOf(server, machine.id)).toMatchObject({ service: 'active', presence: 'ready' });
+  });
 });

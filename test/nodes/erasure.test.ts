@@ -300,46 +300,45 @@ describe.skipIf(programs.isMissing)(programs.title('an erasure'), () => {
       TIME_LIMIT,
     );
 
-    it(
-      'a migration with an image boots the replacement, recognises it, and then writes the image',
-      async () => {
-        const { id } = await maintainedNode();
-        const mac = newMac();
-        const before = bmc.boots().length;
-        const { operationId } = await server.admin.migrateMachine({
-          machineId: id,
-          requestId: fresh('migrate'),
-          macAddresses: [mac],
-          serialNumber: 'NEW-1',
-          imageRef: 'private',
-        });
-        const stepIs = (name: string) =>
-          until(
-            () => server.operations.getOperation({ operationId }),
-            ({ currentStep, error }) => currentStep === name || error !== undefined,
-            TIME_LIMIT,
-          );
-        await stepIs('await-replacement');
-        expect(bmc.boots().slice(before).at(-1)).toContain('pxe');
-        expect((await boot(server, mac)).token).toBeNull();
-        await report(server, mac, null, { serial_number: 'NEW-1' });
-        await stepIs('repave');
-        const { script, token } = await served(mac, '&serial=NEW-1');
-        await report(server, mac, 'started', {}, token);
-        await report(server, mac, 'complete', proofOf(script, token, mac), token);
-        const operation = await ended(server, { operationId });
-        expect(phaseOf(operation), operation.error?.message).toBe('SUCCEEDED');
-        expect(await historyOf(server, id)).toEqual([
-          'active>migrating system',
-          'migrating>active system',
-          'active>reprovision system',
-          'reprovision>pending system',
-          'pending>installing node_report',
-          'installing>installed node_report',
-        ]);
-      },
-      TIME_LIMIT,
-    );
+    it('a migration with an image boots the replacement, recognises it, and then writes the image', {
+      tags: ['extended'],
+      timeout: TIME_LIMIT,
+    }, async () => {
+      const { id } = await maintainedNode();
+      const mac = newMac();
+      const before = bmc.boots().length;
+      const { operationId } = await server.admin.migrateMachine({
+        machineId: id,
+        requestId: fresh('migrate'),
+        macAddresses: [mac],
+        serialNumber: 'NEW-1',
+        imageRef: 'private',
+      });
+      const stepIs = (name: string) =>
+        until(
+          () => server.operations.getOperation({ operationId }),
+          ({ currentStep, error }) => currentStep === name || error !== undefined,
+          TIME_LIMIT,
+        );
+      await stepIs('await-replacement');
+      expect(bmc.boots().slice(before).at(-1)).toContain('pxe');
+      expect((await boot(server, mac)).token).toBeNull();
+      await report(server, mac, null, { serial_number: 'NEW-1' });
+      await stepIs('repave');
+      const { script, token } = await served(mac, '&serial=NEW-1');
+      await report(server, mac, 'started', {}, token);
+      await report(server, mac, 'complete', proofOf(script, token, mac), token);
+      const operation = await ended(server, { operationId });
+      expect(phaseOf(operation), operation.error?.message).toBe('SUCCEEDED');
+      expect(await historyOf(server, id)).toEqual([
+        'active>migrating system',
+        'migrating>active system',
+        'active>reprovision system',
+        'reprovision>pending system',
+        'pending>installing node_report',
+        'installing>installed node_report',
+      ]);
+    });
 
     it('needs maintenance, an active node and a way to boot it', async () => {
       const { id } = await maintainedNode();

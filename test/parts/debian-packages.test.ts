@@ -40,7 +40,10 @@ it('a run installs what its tests need, and what takes a command of its own only
   expect(packagesFor('src/domain')).toEqual([]);
 });
 
-it('without a program, and with INGOT_TEST_INSTALL=0, its tests are skipped by name and counted', () => {
+it('without a program, and with INGOT_TEST_INSTALL=0, its tests are skipped by name and counted', {
+  tags: ['extended'],
+  timeout: 60_000,
+}, () => {
   const bin = mkdtempSync(join(tmpdir(), 'ingot-no-programs-'));
   try {
     symlinkSync(process.execPath, join(bin, 'node'));
@@ -59,4 +62,4 @@ it('without a program, and with INGOT_TEST_INSTALL=0, its tests are skipped by n
   } finally {
     rmSync(bin, { recursive: true, force: true });
   }
-}, 60_000);
+});

@@ -108,6 +108,9 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
+/** Each costs PostgreSQL as much as the clone of a database, and a server opens as many as its first passes can use. */
+const MAX_CONNECTIONS = 5;
+
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const database = options.database ?? (await cloneDatabase());
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'ingot-test-data-'));
@@ -163,6 +166,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     onFatal: (error) => {
       throw error;
     },
+    maxConnections: MAX_CONNECTIONS,
     mayClaimAtStart: () => started?.claimsAtStart !== 'never',
     ...(options.repeatActMs === undefined ? {} : { repeatActMs: options.repeatActMs }),
     ...(options.maxProbeMs === undefined ? {} : { maxProbeMs: options.maxProbeMs }),

@@ -34,7 +34,15 @@ export async function startSteppedPostgres(): Promise<SteppedPostgres> {
   giveTo(account, dataDir);
   await ensureCluster({ cluster, binaries, account, durability: 'ephemeral', log: () => {} });
   const password = ensurePassword(dataDir);
-  await ensureAccess({ cluster, binaries, account, password, databases: 'any', log: () => {} });
+  await ensureAccess({
+    cluster,
+    binaries,
+    account,
+    password,
+    databases: 'any',
+    durability: 'ephemeral',
+    log: () => {},
+  });
   const offsetFile = join(dataDir, 'offset');
   const setOffset = (seconds: number) => {
     // Renamed into place: a reader never finds half a number.

@@ -161,7 +161,7 @@ describe('roll back', () => {
     expect((await rollouts.rollBack(back)).rolloutId).toBe(created);
   });
 
-  test('creates nothing under the id of another act', async () => {
+  test('creates nothing under the id of another act', { tags: ['extended'] }, async () => {
     const rolloutId = await halfDone();
     const pause = { rolloutId, requestId: fresh('pause'), reason: 'first' };
     await rollouts.pauseRollout(pause);
@@ -199,7 +199,9 @@ describe('a deadline that has passed since', () => {
     });
   });
 
-  test('does not refuse the repeated change of limits, and refuses a new one', async () => {
+  test('does not refuse the repeated change of limits, and refuses a new one', {
+    tags: ['extended'],
+  }, async () => {
     const { rolloutId } = await waiting();
     const at = Date.now() + 1_500;
     const change = { rolloutId, requestId: fresh('change'), deadline: timestampFromMs(at) };

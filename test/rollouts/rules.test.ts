@@ -230,7 +230,7 @@ describe('WatchRollout', () => {
     expect(kinds).toEqual([RolloutEvent_Kind.CHANGE]);
   });
 
-  test('names no machine where too many have changed, and says so', async () => {
+  test('names no machine where too many have changed, and says so', { tags: ['extended'] }, async () => {
     const { rolloutId } = await create({ machineIds: await machines(501), gate: 'approval' });
     await untilIs(rolloutId, ({ waves }) => waves[0]?.state === Wave_State.WAITING_FOR_APPROVAL);
     const changes: { machines: number; more: boolean }[] = [];

@@ -210,7 +210,7 @@ describe('limits', () => {
     expect(await operationsOf(rolloutId)).toHaveLength(3);
   });
 
-  it('by group count machines that are unavailable for other reasons', async () => {
+  it('by group count machines that are unavailable for other reasons', { tags: ['extended'] }, async () => {
     const machineIds = await machines(4, { racks: 2, ...HANGS });
     const [first = ''] = machineIds;
     const [
@@ -293,7 +293,9 @@ describe('acts', () => {
     });
   });
 
-  it('skip: after the end in failure, the failures that are left decide', async () => {
+  it('skip: after the end in failure, the failures that are left decide', {
+    tags: ['extended'],
+  }, async () => {
     const machineIds = await machines(2, FAILS);
     const { rolloutId } = await rollouts.create({ machineIds });
     await rollouts.ended(rolloutId);
@@ -370,7 +372,9 @@ describe('what happens beside it', () => {
     expect(await rollouts.ended(rolloutId)).toMatchObject({ state: 'succeeded' });
   });
 
-  it('machines that come to match join a rollout that follows its filter', async () => {
+  it('machines that come to match join a rollout that follows its filter', {
+    tags: ['extended'],
+  }, async () => {
     const [first = ''] = await machines(1);
     const fleet = first.slice(0, -5);
     const { rolloutId } = await rollouts.create({ filter: `labels.follow=${fleet}`, follow: true });
@@ -384,7 +388,9 @@ describe('what happens beside it', () => {
     expect(await rollouts.ended(rolloutId)).toMatchObject({ state: 'aborted', machines: { succeeded: 1 } });
   });
 
-  it('a stop rule observes machines that are done while their wave soaks', async () => {
+  it('a stop rule observes machines that are done while their wave soaks', {
+    tags: ['extended'],
+  }, async () => {
     const machineIds = await machines(2);
     const { rolloutId } = await rollouts.create({
       machineIds,

@@ -114,7 +114,7 @@ describe.concurrent('on a MAAS', { timeout: TIME_LIMIT }, () => {
     expect(await operationsOf(removal)).toEqual(['REMOVE', 'REMOVE']);
   });
 
-  test('onboard and drain in one chain', async () => {
+  test('onboard and drain in one chain', { tags: ['extended'] }, async () => {
     const ids = (await two(() => newMaasMachine(server))).map(({ id }) => id);
     const rolloutId = await rollOut(ids, [ONBOARD, { case: 'drain', value: {} }]);
     expect(await servicesOf(ids)).toEqual(['retired', 'retired']);
@@ -134,7 +134,7 @@ describe.concurrent('on the fake provider', { timeout: TIME_LIMIT }, () => {
     expect(await operationsOf(rolloutId)).toEqual(['ERASE', 'ERASE']);
   });
 
-  test('a plan of the v1 API', async () => {
+  test('a plan of the v1 API', { tags: ['extended'] }, async () => {
     const ids = await two(() => newMachine(server, { spec: fake }));
     const { planId } = await newPlan(server, [
       { name: 'reboot', kind: { case: 'reboot', value: {} } },
@@ -148,7 +148,9 @@ describe.concurrent('on the fake provider', { timeout: TIME_LIMIT }, () => {
     expect(rows).toEqual(Array(2).fill({ plan_id: planId, status: 'completed' }));
   });
 
-  test('verify: a condition that holds for a time; one that does not in time is retried', async () => {
+  test('verify: a condition that holds for a time; one that does not in time is retried', {
+    tags: ['extended'],
+  }, async () => {
     const ids = (await two(() => newMachine(server, { phase: 'MAINTENANCE', spec: fake }))).toSorted();
     const [first = '', second = ''] = ids;
     await run(server, 'REIMAGE', first);

@@ -71,7 +71,7 @@ test('every method and route lets in exactly the callers that may call it', asyn
   expect(deviations(rows)).toEqual([]);
 });
 
-test('every method and route keeps to the scope of its caller', async () => {
+test('every method and route keeps to the scope of its caller', { tags: ['extended'] }, async () => {
   const before = await site.server.machines.getMachine({ machineId: site.globex.machineId });
   const rows = await scopeRows(site, methods);
   const ways = site.scoped.map(({ way }) => way).join(', ');

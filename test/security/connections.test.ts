@@ -66,7 +66,7 @@ describe('a client that reads nothing', () => {
     expect(server.logged.join('')).toContain('"why":"stalled"');
   });
 
-  test('while others, slow and fast, get their answers', async () => {
+  test('while others, slow and fast, get their answers', { tags: ['extended'] }, async () => {
     const { machines } = await server.client(MachineService, server.adminToken).listMachines({});
     expect(machines.length).toBe(40);
   });

@@ -1,3 +1,4 @@
+// @module-tag extended: limits.test.ts and connections.test.ts have each limit by itself.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SERVER_NAMES, type TestAuthority, testAuthority } from '../parts/certificates.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';

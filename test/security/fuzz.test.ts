@@ -1,3 +1,4 @@
+// @module-tag extended: api/bad-input.test.ts and api/raw-texts.test.ts have such input field by field.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { fuzz } from './fuzz.ts';

@@ -96,7 +96,9 @@ describe('a body without valid credentials', () => {
     expect(got).toEqual(['401']);
   });
 
-  it('takes no time of the server: eight of them, beside one that is decoded', async () => {
+  it('takes no time of the server: eight of them, beside one that is decoded', {
+    tags: ['extended'],
+  }, async () => {
     const decoding = await processorTime(() => fromJsonString(RegisterMachineRequestSchema, LARGE));
     let answers: Response[] = [];
     const refuseEight = () =>
@@ -125,7 +127,7 @@ describe('a body that would take too long', () => {
     });
   });
 
-  it('is refused on gRPC, too', async () => {
+  it('is refused on gRPC, too', { tags: ['extended'] }, async () => {
     const message = create(RegisterMachineRequestSchema, { machine: { labels: LABELS } });
     const metadata = new grpc.Metadata();
     metadata.set('authorization', `Bearer ${server.adminToken}`);

@@ -1,3 +1,4 @@
+// @module-tag extended: limits.test.ts refuses what would take too long.
 import { fromJsonString } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { RegisterMachineRequestSchema } from '../../src/gen/baremetal/v2/machine_service_pb.ts';

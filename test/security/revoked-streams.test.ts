@@ -175,7 +175,7 @@ describe('the download of an image', () => {
     expect(await ended).toBe('cut off');
   });
 
-  test('goes on while other tokens are revoked', async () => {
+  test('goes on while other tokens are revoked', { tags: ['extended'] }, async () => {
     const [other, own] = [await newToken(), await newToken()];
     const { ended, answer } = await openDownload(server, own.secret);
     await server.admin.revokeToken({ name: other.name });
@@ -214,7 +214,7 @@ describe('the download of a machine that boots', () => {
     expect(await ended).toBe('cut off');
   });
 
-  test('goes on while boots of others are void', async () => {
+  test('goes on while boots of others are void', { tags: ['extended'] }, async () => {
     const [other, own] = [await bootingNode(), await bootingNode()];
     const [cutOff, { ended, answer }] = [
       await openDownload(server, other.token),

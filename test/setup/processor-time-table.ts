@@ -1,7 +1,8 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
 const FOLDERS = /^((?:src|test|console)\/[^/]+)\//;
-const SHOWN_FILES = 15;
+/** `INGOT_TEST_TIMING=all` shows every file. */
+const SHOWN_FILES = process.env.INGOT_TEST_TIMING === 'all' ? undefined : 15;
 
 /** The table of `npm run test:timing`, dearest first, as it is in CONTRIBUTING.md. */
 export class ProcessorTimeTable implements Reporter {
@@ -20,8 +21,8 @@ export class ProcessorTimeTable implements Reporter {
     for (const { folder, count, processor, elapsed } of folders.toSorted(dearestFirst))
       console.log(`| ${folder} | ${count} | ${processor.toFixed(1)} | ${elapsed.toFixed(1)} |`);
     console.log(`| all | ${files.length} | ${sum(files, 'processor').toFixed(1)} | |\n`);
-    for (const { name, processor } of files.toSorted(dearestFirst).slice(0, SHOWN_FILES))
-      console.log(`${processor.toFixed(1).padStart(6)} s  ${name}`);
+    for (const { name, processor, elapsed } of files.toSorted(dearestFirst).slice(0, SHOWN_FILES))
+      console.log(`${processor.toFixed(1).padStart(6)} s of ${elapsed.toFixed(1).padStart(6)} s  ${name}`);
   }
 }
 

@@ -132,60 +132,59 @@ async function presented(port: number): Promise<string> {
   return String(subject.CN);
 }
 
-it(
-  'has TLS in every worker, while it waits for the database and after, and all reload',
-  async () => {
-    const [httpPort, grpcPort, databasePort] = [await freePort(), await freePort(), await freePort()];
-    const files = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
-    copyFileSync(first.cert, files.cert);
-    copyFileSync(first.key, files.key);
-    const config = join(folder, 'tls.yaml');
-    writeFileSync(config, `tls: { cert_file: ${files.cert}, key_file: ${files.key} }\n`);
-    const { child, seen, ended } = serve(
-      [
-        '--workers',
-        '2',
-        '--config',
-        config,
-        '--http-addr',
-        `127.0.0.1:${httpPort}`,
-        '--grpc-addr',
-        `127.0.0.1:${grpcPort}`,
-      ],
-      { DATABASE_URL: throughPort(database.url, databasePort) },
-    );
+it('has TLS in every worker, while it waits for the database and after, and all reload', {
+  tags: ['extended'],
+  timeout: 3 * PATIENCE_MS,
+}, async () => {
+  const [httpPort, grpcPort, databasePort] = [await freePort(), await freePort(), await freePort()];
+  const files = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
+  copyFileSync(first.cert, files.cert);
+  copyFileSync(first.key, files.key);
+  const config = join(folder, 'tls.yaml');
+  writeFileSync(config, `tls: { cert_file: ${files.cert}, key_file: ${files.key} }\n`);
+  const { child, seen, ended } = serve(
+    [
+      '--workers',
+      '2',
+      '--config',
+      config,
+      '--http-addr',
+      `127.0.0.1:${httpPort}`,
+      '--grpc-addr',
+      `127.0.0.1:${grpcPort}`,
+    ],
+    { DATABASE_URL: throughPort(database.url, databasePort) },
+  );
+  await until(
+    () => statusOf(httpPort, '/readyz'),
+    (status) => status === 503,
+    PATIENCE_MS,
+  );
+  expect(await statusOf(httpPort, '/healthz')).toBe(200);
+  await openDoor(databasePort);
+  await until(
+    () => seen.out,
+    (out) => out.includes('Ingot is running'),
+    PATIENCE_MS,
+  );
+  expect(seen.out).toContain(`HTTP   https://127.0.0.1:${httpPort}`);
+  expect(seen.out).toContain(`gRPC   grpcs://127.0.0.1:${grpcPort}`);
+  expect(await statusOf(httpPort, '/readyz')).toBe(200);
+  const second = authority.issue({ name: 'second', names: SERVER_NAMES, purpose: 'server' });
+  copyFileSync(second.cert, files.cert);
+  copyFileSync(second.key, files.key);
+  // Connections are dealt out in turn: four of each port reach both workers.
+  for (const port of [httpPort, grpcPort])
     await until(
-      () => statusOf(httpPort, '/readyz'),
-      (status) => status === 503,
+      async () => {
+        const names = [];
+        for (let again = 0; again < 4; again += 1) names.push(await presented(port));
+        return names;
+      },
+      (names) => names.every((name) => name === 'second'),
       PATIENCE_MS,
     );
-    expect(await statusOf(httpPort, '/healthz')).toBe(200);
-    await openDoor(databasePort);
-    await until(
-      () => seen.out,
-      (out) => out.includes('Ingot is running'),
-      PATIENCE_MS,
-    );
-    expect(seen.out).toContain(`HTTP   https://127.0.0.1:${httpPort}`);
-    expect(seen.out).toContain(`gRPC   grpcs://127.0.0.1:${grpcPort}`);
-    expect(await statusOf(httpPort, '/readyz')).toBe(200);
-    const second = authority.issue({ name: 'second', names: SERVER_NAMES, purpose: 'server' });
-    copyFileSync(second.cert, files.cert);
-    copyFileSync(second.key, files.key);
-    // Connections are dealt out in turn: four of each port reach both workers.
-    for (const port of [httpPort, grpcPort])
-      await until(
-        async () => {
-          const names = [];
-          for (let again = 0; again < 4; again += 1) names.push(await presented(port));
-          return names;
-        },
-        (names) => names.every((name) => name === 'second'),
-        PATIENCE_MS,
-      );
-    child.kill('SIGTERM');
-    expect(await ended).toBe(0);
-    expect(seen.err).not.toContain('PRIVATE KEY');
-  },
-  3 * PATIENCE_MS,
-);
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  expect(seen.err).not.toContain('PRIVATE KEY');
+});

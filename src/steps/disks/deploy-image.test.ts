@@ -48,7 +48,19 @@ const CASES = [
   ['Failed deployment', ['release', `deploy ${IMAGE}`]],
 ] as const satisfies ReadonlyArray<readonly [MaasStatus, readonly string[]]>;
 
-describe.each(CASES)('of a machine that is %s', (status, orders) => {
+// One that has to be released before, and one that has not.
+describe.each(CASES.filter(isSample))('of a machine that is %s', proveStatus);
+describe.each(CASES.filter((row) => !isSample(row)))(
+  'of a machine that is %s',
+  { tags: ['extended'] },
+  proveStatus,
+);
+
+function isSample([status]: (typeof CASES)[number]): boolean {
+  return status === 'Ready' || status === 'Deployed';
+}
+
+function proveStatus(status: MaasStatus, orders: readonly string[]): void {
   it('releases it where it must, and deploys it once', async () => {
     const { end, maas } = await deployed(status);
     expect(end).toMatchObject({ status: 'completed', attempts: 1 });
@@ -90,7 +102,7 @@ describe.each(CASES)('of a machine that is %s', (status, orders) => {
     }
     expect(lefts.size).toBeGreaterThan(2);
   });
-});
+}
 
 it('the site’s kernel goes with the site’s image alone: another image gets the one that MAAS chooses', async () => {
   expect((await deployed('Ready', {}, { image: 'ubuntu/noble' })).maas.kernel).toBe('hwe-24.04');

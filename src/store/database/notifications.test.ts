@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { setUpFakeTimers } from '../../../test/parts/fake-timers.ts';
 import type { Database } from './database.ts';
 import { Notifications } from './notifications.ts';
 
@@ -13,12 +14,7 @@ class CutConnection extends EventEmitter {
   async end(): Promise<void> {}
 }
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+setUpFakeTimers();
 
 test('a connection that is lost as soon as it listens leaves no timer behind, so that the process can end', async () => {
   const seen: string[] = [];

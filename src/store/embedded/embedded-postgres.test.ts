@@ -104,7 +104,9 @@ test.runIf(isRoot)(
   },
 );
 
-test('a second start names the process that has it, and the first goes on unharmed', async () => {
+test('a second start names the process that has it, and the first goes on unharmed', {
+  tags: ['extended'],
+}, async () => {
   const server = await start();
   await expect(start()).rejects.toThrow(`is in use by another Ingot, pid ${process.pid}`);
   expect(await query(server, 'SELECT 1')).toEqual([1]);

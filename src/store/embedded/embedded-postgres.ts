@@ -30,7 +30,7 @@ export interface EmbeddedPostgresOptions {
   readonly socketDir?: string;
   /** For tests: another PostgreSQL than the one that comes with Ingot. */
   readonly binaries?: Binaries;
-  /** For tests: fast, and a power cut loses everything. */
+  /** For tests: fast, a power cut loses everything, and the password is no obstacle to one who reads the files. */
   readonly ephemeral?: boolean;
   /** For tests and measurements: Ingot's role may create and clone databases. */
   readonly databases?: RoleSettings['databases'];
@@ -103,7 +103,7 @@ async function startLocked(
   await ensureCluster({ cluster, binaries, account, durability, log });
   const password = ensurePassword(dataDir);
   const databases = options.databases ?? 'its own';
-  await ensureAccess({ cluster, binaries, account, password, databases, log });
+  await ensureAccess({ cluster, binaries, account, password, databases, durability, log });
 
   const socketDir = options.socketDir ?? makeSocketDir(account);
   if (options.socketDir !== undefined) makeAgain(account, options.socketDir);

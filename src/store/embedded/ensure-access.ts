@@ -22,6 +22,7 @@ export interface WantedAccess {
   readonly account: Account;
   readonly password: string;
   readonly databases: RoleSettings['databases'];
+  readonly durability: 'durable' | 'ephemeral';
   readonly log: (line: string) => void;
 }
 
@@ -31,13 +32,13 @@ local all all scram-sha-256
 `;
 
 export async function ensureAccess(wanted: WantedAccess): Promise<void> {
-  const { cluster, account, password, databases } = wanted;
+  const { cluster, account, password, databases, durability } = wanted;
   writeIfChanged(join(cluster, 'pg_hba.conf'), AUTHENTICATION, account);
   const done = join(cluster, 'ingot-roles');
   const statements = roleStatements({ verifier: password, databases }).join('\n');
   const state = `${createHash('sha256').update(statements).digest('hex')}\n`;
   if (contentOf(done) === state) return;
-  await runAlone(wanted, roleStatements({ verifier: scramVerifier(password), databases }));
+  await runAlone(wanted, roleStatements({ verifier: scramVerifier(password, durability), databases }));
   writeIfChanged(done, state, account);
 }
 

@@ -124,7 +124,7 @@ test.runIf(isRoot)('its files get a new owner, except what is not PostgreSQL’s
   expect(owners([outside, join(cluster, 'link')])).toEqual([0]);
 });
 
-test('a lost password is replaced at the next start', async () => {
+test('a lost password is replaced at the next start', { tags: ['extended'] }, async () => {
   const first = await startEmbeddedPostgres({ dataDir, ephemeral: true });
   await query(first.url, 'CREATE TABLE note AS SELECT 7 AS n');
   await first.stop();

@@ -23,14 +23,28 @@ type Handler = grpc.handleBidiStreamingCall<Question, Answer>;
 
 /** The caller is known before it gets here (grpc-admission.ts). */
 export function addReflection(server: grpc.Server, services: readonly Service[]): void {
-  const schema = new Schema(services);
+  let schema: Schema | null = null;
+  const answer = (question: Question) => {
+    schema ??= new Schema(services);
+    return schema.answer(question);
+  };
   const handle: Handler = (call) => {
-    call.on('data', (question: Question) => call.write(schema.answer(question)));
+    call.on('data', (question: Question) => call.write(answer(question)));
     call.on('end', () => call.end());
   };
-  new ReflectionService({}).addToServer({
-    addService: (definition) => server.addService(definition, { ServerReflectionInfo: handle }),
-  });
+  for (const definition of reflectionServices())
+    server.addService(definition, { ServerReflectionInfo: handle });
+}
+
+let knownServices: readonly grpc.ServiceDefinition[] | null = null;
+
+/** The versions of the protocol. The package parses their protos, which costs as much as all of our own services do. */
+function reflectionServices(): readonly grpc.ServiceDefinition[] {
+  if (knownServices) return knownServices;
+  const found: grpc.ServiceDefinition[] = [];
+  new ReflectionService({}).addToServer({ addService: (definition) => found.push(definition) });
+  knownServices = found;
+  return found;
 }
 
 /** Every file that the services need, by its name and by the symbols that it declares. */
