@@ -125,7 +125,7 @@ export class CrashFleet {
     }
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     console.log(`${played.length} operations, ${this.#replicas.crashes} crashes, ${seconds} s`);
-    expect(left.map((index) => this.#cases[index] && nameOf(this.#cases[index]))).toEqual([]);
+    expect.soft(left.map((index) => this.#cases[index] && nameOf(this.#cases[index]))).toEqual([]);
     const planned = played.filter(({ attempt }) => this.#hasCrashed(attempt)).length;
     await until(
       () => this.#replicas.crashes,
