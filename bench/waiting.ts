@@ -6,7 +6,9 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { FleetService } from '../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { MachineService } from '../src/gen/baremetal/v2/machine_service_pb.ts';
+import { OperationService } from '../src/gen/baremetal/v2/operation_service_pb.ts';
 import { sleep } from '../src/time/sleep.ts';
 import { latencies, perSecond } from './measure.ts';
 import { cpuSeconds, residentMB } from './processor-time.ts';
@@ -83,7 +85,7 @@ async function copyFirst({ sql }: Subject, from: number, to: number): Promise<vo
     await sql.query(
       `INSERT INTO operations SELECT (jsonb_populate_record(o, jsonb_build_object('operation_id', left(o.operation_id, 3) ||
          lpad(i::text, 26, '0'), 'machine_id', 'waiting-' || i, 'due_at', now() + random() * ${DUE_WITHIN}))).*
-       FROM generate_series($1::int, $2::int) i, (SELECT * FROM operations WHERE machine_id = 'waiting-0') o`,
+       FROM generate_series($1::int, $2::int) i, operations o WHERE o.machine_id = 'waiting-0'`,
       range,
     );
     await sql.query(
@@ -129,6 +131,15 @@ async function untilWaiting({ sql }: Subject, count: number): Promise<void> {
   }
 }
 
+/** What an open console asks for, each second. */
+async function askAsConsole({ client }: Subject, seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second += 1) {
+    await client.bytes(FleetService.method.getOverview, {});
+    await client.bytes(OperationService.method.listOperations, { filter: 'phase=RUNNING', pageSize: 100 });
+    await sleep(1_000);
+  }
+}
+
 async function main(args: WaitingArguments, cleanup: Cleanup): Promise<void> {
   const subject = await startSubject({ build: thisBuild(), cleanup });
   const { server, client } = subject;
@@ -147,7 +158,7 @@ async function main(args: WaitingArguments, cleanup: Cleanup): Promise<void> {
   const perSecondStarted = args.started / ((performance.now() - startedAt) / 1000);
   await copyFirst(subject, args.started, args.operations);
   const cpuBefore = cpuSeconds(server.pid, 'alone');
-  const whileWaiting = await peakMB(server.pid, () => sleep(args.seconds * 1_000));
+  const whileWaiting = await peakMB(server.pid, () => askAsConsole(subject, args.seconds));
   const cpu = (cpuSeconds(server.pid, 'alone') - cpuBefore) / args.seconds;
   const reads = await latencies(200, (index) =>
     client.unary(MachineService.method.getMachine, { machineId: machineIdOf(index) }),
@@ -170,7 +181,7 @@ async function main(args: WaitingArguments, cleanup: Cleanup): Promise<void> {
   );
   show('memory of the server before', `${rounded(before)} MB`);
   show(`  at most while ${rounded(args.started)} start`, `${rounded(whileStarting)} MB`);
-  show(`  at most while all wait, ${args.seconds} s`, `${rounded(whileWaiting)} MB`);
+  show(`  at most while all wait and a console asks, ${args.seconds} s`, `${rounded(whileWaiting)} MB`);
   show('  heap in use; handles', `${rounded(figures.heapMB)} MB; ${handles}`);
   show('CPU of the server while they wait', `${(cpu * 100).toFixed(0)} % of one core`);
   show('GetMachine meanwhile', `p50 ${reads.p50.toFixed(1)} ms, p99 ${reads.p99.toFixed(1)} ms`);

@@ -5,7 +5,7 @@ export const FLEET = Number(process.env.BENCH_FLEET ?? 100_000);
 const POOL = 'gpu';
 export const INTERVAL_MS = 60_000;
 /** Writing down what a hundred thousand agents will say takes a process a moment. */
-export const PREPARE_MS = 5_000;
+export const PREPARE_MS = Math.max(5_000, FLEET / 20);
 
 export function machineIdOf(agent: number): string {
   return agent.toString(16).padStart(8, '0');

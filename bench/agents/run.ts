@@ -9,12 +9,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
+import { thisBuild } from '../rig/build-commit.ts';
+import { Cleanup } from '../rig/cleanup.ts';
+import { ServerProcess } from '../rig/server-process.ts';
 import { type Bench, rounded, show } from './bench.ts';
 import { compareClosedLoops } from './closed-loop.ts';
 import { expireSome, watchNothing } from './expiry.ts';
 import { FLEET, fillFleet } from './fleet.ts';
 import { returnAtOnce } from './herd.ts';
-import { Processes } from './processes.ts';
+import { Processes, type Serving } from './processes.ts';
 import { speakSteadily } from './steady.ts';
 
 const PARTS = {
@@ -27,16 +30,31 @@ const PARTS = {
 /** All of them, unless some are asked for. */
 const parts = (process.env.BENCH_PARTS ?? Object.keys(PARTS).join()).split(',');
 
+const WORKERS = Number(process.env.INGOT_WORKERS ?? 1);
+
+/** As it is deployed: several workers behind one port. The herd, which stops its server, has one process all the same. */
+async function serveWorkers(
+  env: { readonly DATABASE_URL: string; readonly INGOT_DATA_DIR: string },
+  cleanup: Cleanup,
+): Promise<Serving> {
+  const options = { build: thisBuild(), databaseUrl: env.DATABASE_URL, dataDir: env.INGOT_DATA_DIR, cleanup };
+  const server = await ServerProcess.start(options);
+  show('workers', String(WORKERS));
+  return { pid: server.pid, port: server.httpPort };
+}
+
 async function main(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'ingot-agents-'));
   const postgres = await startEmbeddedPostgres({ dataDir: dir, databases: 'any' });
   const processes = new Processes();
+  const cleanup = new Cleanup();
   const sql = new pg.Pool({ connectionString: postgres.url, max: 2 });
   sql.on('error', () => {});
   try {
     // Every agent that is lost is a warning, and here very many are.
     const env = { DATABASE_URL: postgres.url, INGOT_DATA_DIR: dir, BENCH_LOG_LEVEL: 'error' };
-    const server = await processes.serve('../serve.js', [], env);
+    const server =
+      WORKERS > 1 ? await serveWorkers(env, cleanup) : await processes.serve('../serve.js', [], env);
     await fillFleet(postgres.url);
     const sender = await processes.sender();
     const bench: Bench = { processes, dir, env, sql, postgresPid: postgres.pid, sender, server };
@@ -44,6 +62,7 @@ async function main(): Promise<void> {
     for (const [name, part] of Object.entries(PARTS)) if (parts.includes(name)) await part(bench);
   } finally {
     await processes.stopAll();
+    await cleanup.run();
     await sql.end();
     await postgres.stop();
     rmSync(dir, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /**
  * What `npm run bench:growth` prints: by which factor each call of the API grows with the fleet. All fleets are there at once, and
- * each call is made in all of them in turns, so that noise of the machine hits all sizes. Only the factors count.
+ * each call is made in all of them in turns. Only the factors count.
  */
 import { loadavg } from 'node:os';
 import { argumentsOrExit } from '../rig/arguments.ts';
@@ -9,7 +9,7 @@ import { startPostgres, temporaryDir } from '../rig/subject.ts';
 import { type GrowthArguments, readGrowthArguments, USAGE } from './arguments.ts';
 import type { GrowthCall } from './call.ts';
 import { CALLS, callName, fullName, LEFT_OUT, missingCalls } from './calls.ts';
-import { defects, growthOf, type Measured, showGrowth } from './growth.ts';
+import { defects, type GrowthRow, growthOf, type Measured, showGrowth, showHead } from './growth.ts';
 import { Place } from './place.ts';
 
 async function measure(call: GrowthCall, places: readonly Place[], rounds: number): Promise<Measured> {
@@ -41,12 +41,15 @@ async function main(args: GrowthArguments, cleanup: Cleanup): Promise<void> {
   for (const size of args.fleets) places.push(await Place.start({ postgres, dir, size, cleanup, progress }));
   const loadBefore = loadavg()[0] ?? 0;
   const bytesPerRow = (await places.at(-1)?.bytesPerRow()) ?? {};
-  const measured: Measured[] = [];
-  for (const call of CALLS.filter((each) => callName(each).includes(args.only))) {
-    progress(callName(call));
-    measured.push(await measure(call, places, args.rounds));
+  const print = (line: string) => (args.form === 'text' ? console.log(line) : undefined);
+  print(showHead(args.fleets.map((fleet) => fleet.machines)));
+  const rows: GrowthRow[] = [];
+  const isAsked = (name: string) => args.only.length === 0 || args.only.some((text) => name.includes(text));
+  for (const call of CALLS.filter((each) => isAsked(callName(each)))) {
+    const row = growthOf(await measure(call, places, args.rounds));
+    rows.push(row);
+    print(showGrowth(row));
   }
-  const rows = measured.map(growthOf);
   const wrong = defects(rows);
   if (wrong.length > 0) process.exitCode = 1;
   const leftOut = LEFT_OUT.map(({ method, why }) => ({ name: fullName(method), why }));
@@ -57,8 +60,6 @@ async function main(args: GrowthArguments, cleanup: Cleanup): Promise<void> {
     );
     return;
   }
-  const machines = args.fleets.map((fleet) => fleet.machines);
-  for (const line of showGrowth(rows, machines)) console.log(line);
   for (const { name, why } of leftOut) console.log(`not measured: ${name}, ${why}`);
   const bytes = Object.entries(bytesPerRow).map(([table, each]) => `${table} ${each}`);
   console.log(`bytes of a row in the largest fleet, with its indexes: ${bytes.join(', ')}`);

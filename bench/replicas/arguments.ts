@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { ArgumentError, countOf, sizesOf } from '../rig/arguments.ts';
 
 export const USAGE = `npm run bench:replicas -- [options]
-  operations and keepalives a second with several replicas on one PostgreSQL, and again with slow commits
+  operations and keepalives a second with calls to several replicas on one PostgreSQL, and again with slow commits
   --replicas <n,n>       how many (default 1,2,4)
   --commit-ms <n>        milliseconds that each flush of the log waits in the second part (default 2)
   --operations <n>       operations of a round (default 2000)

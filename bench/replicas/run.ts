@@ -1,4 +1,7 @@
-/** What `npm run bench:replicas` prints. Replicas are started and stopped in turns, so that noise of the machine hits each number. */
+/**
+ * What `npm run bench:replicas` prints. All replicas run all the time, and calls go to one, two or four of them in turns: a process that was just started
+ * is slower than one that has compiled its code, by more than what is measured.
+ */
 import { mkdirSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +19,7 @@ import { type ReplicaArguments, readReplicaArguments, USAGE } from './arguments.
 import { type Writers, watchWriters } from './writers.ts';
 
 const CONNECTIONS = 256;
-const AGENTS = 20_000;
+const AGENTS = 5_000;
 /** Below this, more replicas are slower and not only as fast. */
 const SLOWER = 0.9;
 
@@ -53,7 +56,7 @@ class Site {
   readonly #postgres: BenchPostgres;
   readonly #dir: string;
   readonly #cleanup: Cleanup;
-  #replicas: Replica[] = [];
+  readonly #replicas: Replica[] = [];
   #round = 0;
 
   constructor(postgres: BenchPostgres, dir: string, cleanup: Cleanup) {
@@ -62,15 +65,10 @@ class Site {
     this.#cleanup = cleanup;
   }
 
-  /** Starts or stops replicas until there are so many. */
-  async scaleTo(count: number): Promise<void> {
-    for (const { server, client } of this.#replicas.splice(count)) {
-      client.close();
-      await server.stop();
-    }
+  async start(count: number): Promise<void> {
     while (this.#replicas.length < count) {
       const dataDir = join(this.#dir, `replica-${this.#replicas.length}`);
-      mkdirSync(dataDir, { recursive: true });
+      mkdirSync(dataDir);
       const options = { build: thisBuild(), databaseUrl: this.#postgres.url, dataDir };
       const server = await ServerProcess.start({ ...options, cleanup: this.#cleanup });
       const client = new LoadClient(server.grpcAddress, server.token);
@@ -79,32 +77,41 @@ class Site {
     }
   }
 
-  async measure({ operations, keepalives }: ReplicaArguments): Promise<Round> {
+  async stop(): Promise<void> {
+    for (const { server, client } of this.#replicas.splice(0)) {
+      client.close();
+      await server.stop();
+    }
+  }
+
+  /** With calls to so many of them. */
+  async measure(count: number, { operations, keepalives }: ReplicaArguments): Promise<Round> {
     this.#round += 1;
     const prefix = `replicas-${this.#round}`;
-    const clients = this.#replicas.map(({ client }) => client);
+    const called = this.#replicas.slice(0, count);
+    const clients = called.map(({ client }) => client);
     await registerOn(clients, prefix, operations);
     const { result, writers } = await watchWriters(this.#postgres.sql, () =>
       enterMaintenanceOn(clients, prefix, operations),
     );
-    return { operations: result, keepalives: await this.#keepalives(keepalives), writers };
+    return { operations: result, keepalives: await keepalivesPerSecond(called, keepalives), writers };
   }
+}
 
-  async #keepalives(count: number): Promise<number> {
-    const each = Math.ceil(count / this.#replicas.length);
-    const startedAt = performance.now();
-    await Promise.all(
-      this.#replicas.map(({ server }, at) =>
-        httpPerSecond({
-          port: server.httpPort,
-          connections: Math.max(1, Math.floor(CONNECTIONS / this.#replicas.length)),
-          count: each,
-          request: (index) => requestOf((at * each + index) % AGENTS),
-        }),
-      ),
-    );
-    return (each * this.#replicas.length) / ((performance.now() - startedAt) / 1000);
-  }
+async function keepalivesPerSecond(called: readonly Replica[], count: number): Promise<number> {
+  const each = Math.ceil(count / called.length);
+  const startedAt = performance.now();
+  await Promise.all(
+    called.map(({ server }, at) =>
+      httpPerSecond({
+        port: server.httpPort,
+        connections: Math.max(1, Math.floor(CONNECTIONS / called.length)),
+        count: each,
+        request: (index) => requestOf((at * each + index) % AGENTS),
+      }),
+    ),
+  );
+  return (each * called.length) / ((performance.now() - startedAt) / 1000);
 }
 
 async function measureCommit(
@@ -116,20 +123,19 @@ async function measureCommit(
   const dir = temporaryDir('replicas', cleanup);
   const postgres = await startPostgres(dir, cleanup, commit.settings);
   const site = new Site(postgres, dir, cleanup);
-  await site.scaleTo(1);
+  await site.start(Math.max(...args.replicas));
   await fillFleet(postgres.url, AGENTS);
   const rounds = new Map<number, Round[]>(args.replicas.map((count) => [count, []]));
-  // The first round is for compilers and caches.
+  // The first round, of all replicas, is for compilers and caches.
   for (let round = -1; round < args.rounds; round += 1)
     for (const count of args.replicas) {
       progress(
         `${commit.name}, ${count} replicas, ${round < 0 ? 'warming up' : `round ${round + 1} of ${args.rounds}`}`,
       );
-      await site.scaleTo(count);
-      const measured = await site.measure(args);
+      const measured = await site.measure(round < 0 ? Math.max(...args.replicas) : count, args);
       if (round >= 0) rounds.get(count)?.push(measured);
     }
-  await site.scaleTo(0);
+  await site.stop();
   const one = rounds.get(args.replicas[0] ?? 1) ?? [];
   return args.replicas.map((count) => rowOf(commit.name, count, rounds.get(count) ?? [], one, args));
 }

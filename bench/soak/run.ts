@@ -46,7 +46,7 @@ function readSoakArguments(argv: readonly string[]): SoakArguments {
 
 const MACHINES = 400;
 const SAMPLES = 60;
-const RESTARTS = 6;
+const MOST_RESTARTS = 6;
 /** What each may grow by within the run, of its mean. Latency has the noise of the machine in it. */
 const MOST_GROWTH = {
   'memory of the server, MB': 0.1,
@@ -129,6 +129,7 @@ async function main({ minutes, form }: SoakArguments, cleanup: Cleanup): Promise
   load.start();
   const samples = new Map<Watched, Sample[]>();
   const everyMs = (minutes * 60_000) / SAMPLES;
+  const restartEvery = Math.floor(SAMPLES / (1 + Math.min(MOST_RESTARTS, Math.ceil(minutes))));
   const startedAt = performance.now();
   let restarts = 0;
   for (let sample = 1; sample <= SAMPLES; sample += 1) {
@@ -137,7 +138,7 @@ async function main({ minutes, form }: SoakArguments, cleanup: Cleanup): Promise
     for (const [what, value] of Object.entries(await figures(postgres, steady.server, load)))
       if (!Number.isNaN(value))
         samples.set(what as Watched, [...(samples.get(what as Watched) ?? []), { seconds, value }]);
-    if (sample % (SAMPLES / RESTARTS) === 0 && sample < SAMPLES) {
+    if (sample % restartEvery === 0 && sample < SAMPLES) {
       await restart(other.server, other.target, restarts);
       restarts += 1;
     }

@@ -49,8 +49,8 @@ test('bench:replicas', { timeout: TIMEOUT }, async () => {
 });
 
 test('bench:waiting', { timeout: TIMEOUT }, async () => {
-  const answer = await run('waiting.js', '--operations', '200', '--seconds', '1');
-  expect(answer).toMatchObject({ operations: 200, verdict: 'reached' });
+  const answer = await run('waiting.js', '--operations', '400', '--started', '100', '--seconds', '1');
+  expect(answer).toMatchObject({ operations: 400, verdict: 'reached' });
 });
 
 test('soak', { timeout: TIMEOUT }, async () => {

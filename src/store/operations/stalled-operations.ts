@@ -12,6 +12,8 @@ import { specColumn } from '../machines/spec-columns.ts';
 
 /** Only the newest are read: the cost is the same however long the history is. */
 const NEWEST = 10_000;
+/** Of more steps that run at once, those that run longest: what stalls is among them, and memory does not grow with their number. */
+const LONGEST = 10_000;
 const HISTORY_MS = 600_000;
 const STALLS_MS = 5_000;
 
@@ -109,7 +111,8 @@ const RUNNING = `
     (s ->> 'startedAt')::timestamptz AS started_at
   FROM operations JOIN machines USING (machine_id), LATERAL (SELECT operations.steps -> operations.current AS s) AS at_step
   WHERE status IN (${ACTIVE_STATUSES.map((status) => `'${status}'`).join(', ')}) AND s ->> 'state' = 'running'
-    AND s ->> 'startedAt' IS NOT NULL`;
+    AND s ->> 'startedAt' IS NOT NULL
+  ORDER BY started_at LIMIT ${LONGEST}`;
 
 async function runningSteps(session: Session): Promise<RunningStep[]> {
   const rows = await session.run<{
