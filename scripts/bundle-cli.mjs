@@ -20,7 +20,15 @@ async function bundle() {
     tsconfig: false,
     logLevel: 'warn',
     plugins: [{ name: 'import-late', transform: importLate }],
-    output: { file: PROGRAM_FILE, format: 'cjs', minify: true, codeSplitting: false },
+    // A megabyte that few commands need.
+    external: 'jq-wasm',
+    output: {
+      file: PROGRAM_FILE,
+      format: 'cjs',
+      minify: true,
+      codeSplitting: false,
+      dynamicImportInCjs: false,
+    },
   });
   // One byte a character is read and compiled faster than two.
   const ascii = readFileSync(PROGRAM_FILE, 'utf8').replace(/[^\0-\x7f]/g, escaped);

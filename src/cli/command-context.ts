@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Readable } from 'node:stream';
+import { type Readable, Writable } from 'node:stream';
 import type { Command } from 'commander';
 import type { Api } from './connection/api.ts';
 import type { Rest } from './connection/rest-client.ts';
@@ -7,6 +7,7 @@ import { urlOfPort } from './connection/rest-url.ts';
 import { isThisMachine, type ServerAddress } from './connection/server-address.ts';
 import { type ErrorReport, reportOf } from './errors/error-report.ts';
 import { EXIT_CODES, type Exit } from './errors/exit-code.ts';
+import { UsageError } from './errors/usage-error.ts';
 import { type HintCommands, OPERATION_HINTS } from './operations/hint-commands.ts';
 import { type OutputStream, TextSink } from './output/text-sink.ts';
 import type { ConnectionOptions, Target, TargetSources } from './profiles/find-target.ts';
@@ -31,6 +32,12 @@ export interface CommandEnvironment {
   readonly newRequestId: () => string;
 }
 
+/** What `addOutput` declares. */
+interface SelectionOption {
+  readonly output?: string;
+  readonly jq?: string;
+}
+
 export interface CommandInput<O> {
   readonly args: readonly string[];
   readonly options: O;
@@ -48,7 +55,7 @@ export class CommandContext {
   readonly program: string;
   readonly env: CommandEnvironment['env'];
   readonly stdin: InputStream;
-  readonly out: TextSink;
+  out: TextSink;
   readonly err: TextSink;
   readonly now: () => number;
   readonly newRequestId: () => string;
@@ -82,10 +89,31 @@ export class CommandContext {
   action<O>(run: (input: CommandInput<O>) => Promise<Exit>): (...parameters: unknown[]) => Promise<void> {
     return async (...parameters) => {
       const command = parameters.at(-1) as Command;
-      const options = command.optsWithGlobals<O & ConnectionOptions>();
-      const exit = await run({ args: command.args, options, api: await this.#connect(options) });
-      this.exitCode = EXIT_CODES[exit].code;
+      const options = command.optsWithGlobals<O & ConnectionOptions & SelectionOption>();
+      await this.#finish(options, async (chosen) =>
+        run({ args: command.args, options: chosen, api: await this.#connect(options) }),
+      );
     };
+  }
+
+  /** With `--jq`, the JSON that the command prints goes through the filter before it is written. */
+  async #finish<O extends SelectionOption>(options: O, run: (options: O) => Promise<Exit>): Promise<void> {
+    if (options.jq === undefined) {
+      this.exit(await run(options));
+      return;
+    }
+    if (options.output !== 'table' && options.output !== 'json' && options.output !== 'jsonl')
+      throw new UsageError('--jq selects from JSON: leave -o away, or use -o json or -o jsonl');
+    const printed: string[] = [];
+    const out = this.out;
+    this.out = new TextSink(collector(printed), this.env);
+    try {
+      this.exit(await run({ ...options, output: options.output === 'table' ? 'json' : options.output }));
+    } finally {
+      this.out = out;
+    }
+    const { selectJson } = await import('./output/select-json.ts');
+    out.write(await selectJson(printed.join(''), options.jq));
   }
 
   /** The end of a command that needs no server. */
@@ -97,12 +125,11 @@ export class CommandContext {
   restAction<O>(run: (input: RestInput<O>) => Promise<Exit>): (...parameters: unknown[]) => Promise<void> {
     return async (...parameters) => {
       const command = parameters.at(-1) as Command;
-      const options = command.optsWithGlobals<O & ConnectionOptions>();
+      const options = command.optsWithGlobals<O & ConnectionOptions & SelectionOption>();
       const { httpUrl, token, tls } = await this.#restTarget(options);
       const { createRest } = await import('./connection/rest-client.ts');
       const rest = createRest(httpUrl, token, tls);
-      const exit = await run({ args: command.args, options, rest });
-      this.exitCode = EXIT_CODES[exit].code;
+      await this.#finish(options, (chosen) => run({ args: command.args, options: chosen, rest }));
     };
   }
 
@@ -181,4 +208,14 @@ export class CommandContext {
       this.#signals.off('SIGTERM', interrupt);
     }
   }
+}
+
+function collector(texts: string[]): Writable {
+  return new Writable({
+    decodeStrings: false,
+    write: (text: string, _encoding, done) => {
+      texts.push(text);
+      done();
+    },
+  });
 }

@@ -1,5 +1,7 @@
 /** What the command line shows of a fleet on a real server, with one address: INGOT_SERVER. */
-
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CallError } from '../../src/cli/connection/call-error.ts';
@@ -10,6 +12,8 @@ import { newMachine } from '../api/fleet.ts';
 import { launch, type Surrounding } from '../cli/harness.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/ingot', import.meta.url));
 
 let server: TestServer;
 let lost = '';
@@ -72,6 +76,35 @@ test('columns, order and paths are the caller’s choice', async () => {
   const wrong = await ingot('list -o jsonpath={machine_id}');
   expect(wrong).toMatchObject({ code: 64, stdout: '' });
   expect(wrong.stderr).toContain('is not a path such as');
+});
+
+/** As a process: the library of jq sets handlers of the process. */
+async function program(line: string) {
+  const argv = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
+  const child = spawn(process.execPath, [PROGRAM, ...argv], {
+    env: { ...process.env, INGOT_SERVER: server.grpcAddress, INGOT_TOKEN: server.adminToken },
+  });
+  const [code, stdout, stderr] = await Promise.all([
+    new Promise<number | null>((resolve) => child.once('close', resolve)),
+    text(child.stdout),
+    text(child.stderr),
+  ]);
+  return { code, stdout, stderr };
+}
+
+test('--jq selects from the JSON of every command that prints one', async () => {
+  expect((await program('list --jq "map(.machine_id) | sort | .[]"')).stdout).toBe(
+    `${[lost, well].sort().join('\n')}\n`,
+  );
+  expect((await program(`show ${lost} --jq "[.labels.rack] | tojson"`)).stdout).toBe('["r10"]\n');
+  expect((await program('list -o jsonl --jq .machine_id')).stdout.trimEnd().split('\n').sort()).toEqual(
+    [lost, well].sort(),
+  );
+  const wrong = await program('list --jq ".[ |"');
+  expect(wrong).toMatchObject({ code: 64, stdout: '' });
+  expect(wrong.stderr).toMatch(/^error: --jq: syntax error/);
+  expect(await program('list --jq .a')).toMatchObject({ code: 64, stdout: '' });
+  expect((await program('list -o yaml --jq .')).stderr).toContain('--jq selects from JSON');
 });
 
 test('a watched list is written again until Ctrl-C', async () => {

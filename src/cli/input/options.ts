@@ -76,7 +76,9 @@ export function several(text: string, before: readonly string[] = []): readonly 
 }
 
 export function addOutput(command: Command): Command {
-  return command.addOption(outputOption().default('table'));
+  return command
+    .addOption(outputOption().default('table'))
+    .option('--jq <filter>', 'select from the JSON with a filter of jq; texts are printed without quotes');
 }
 
 /** The paths of custom columns and jsonpath are checked before anything is asked of the server. */
