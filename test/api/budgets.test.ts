@@ -1,5 +1,7 @@
 /** Disruption budgets: every start that takes a machine out of service obeys them, however it is asked for. */
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import {
   AdminService,
   DecommissionMode_Value,
@@ -10,7 +12,9 @@ import { RunService } from '../../src/gen/baremetal/v1/run_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { approvalsConfiguration } from '../../src/server/settings/approval-configuration.ts';
 import { budgetsConfiguration } from '../../src/server/settings/budget-configuration.ts';
+import { newPlan, startRun, v1Of } from '../api-v1/runs.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { ended, fresh, get, run, start } from './fleet.ts';
 
 let server: TestServer;
@@ -389,4 +393,55 @@ describe('a tenant', () => {
     ).toMatchObject({ reason: 'OUT_OF_SCOPE' });
     await caller.rollouts.deleteBudget({ name });
   });
+});
+
+test('a budget waits for the starts that are in flight, and what starts after it obeys it', async () => {
+  const v1 = v1Of(server);
+  const { planId } = await newPlan(server, [{ name: 'reboot', kind: { case: 'reboot', value: {} } }]);
+  const labels = { role: fresh('in-flight') };
+  const [first, second] = await machines(2, { labels });
+  const holder = new pg.Client({ connectionString: server.database.url });
+  await holder.connect();
+  try {
+    // The start has read the budgets, and has yet to commit.
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM plans WHERE plan_id = $1 FOR UPDATE', [planId]);
+    const starting = startRun(v1, 'REBOOT', first, { planId });
+    const waiters = (of: string) =>
+      server
+        .sql<{ count: number }>(
+          `SELECT count(*)::integer AS count FROM pg_stat_activity
+           WHERE datname = current_database() AND wait_event_type = 'Lock' AND position($1 IN query) > 0`,
+          [of],
+        )
+        .then(([row]) => row?.count ?? 0);
+    await until(
+      () => waiters('FROM plans'),
+      (count) => count === 1,
+    );
+    let isCreated = false;
+    const name = fresh('late');
+    const budget = { name, filter: `labels.role=${labels.role}`, maxUnavailable: '0' };
+    const creating = rollouts()
+      .createBudget({ budget })
+      .then(() => {
+        isCreated = true;
+      });
+    await until(
+      async () => isCreated || (await waiters('pg_advisory_xact_lock')) > 0,
+      (isSettled) => isSettled,
+    );
+    await holder.query('COMMIT');
+    const [{ runId }] = await Promise.all([starting, creating]);
+    const order = await server.sql<{ kind: string }>(
+      `SELECT kind FROM events WHERE subject = $1 OR (operation_id = $2 AND from_state = '' AND kind = 'operation') ORDER BY event_id`,
+      [name, operationIdOf(runId)],
+    );
+    expect(order.map(({ kind }) => kind)).toEqual(['operation', 'budget']);
+    expect(await refusal(startRun(v1, 'REBOOT', second, { planId }))).toMatchObject({
+      reason: 'BUDGET_EXCEEDED',
+    });
+  } finally {
+    await holder.end();
+  }
 });

@@ -8,6 +8,7 @@ import type { Database, Session } from '../database/database.ts';
 import { recordChange } from '../events/record-change.ts';
 import { preparedAs, readableIn } from '../filter/scope-condition.ts';
 import { checkOwned, notAvailable, type OwnedRow, termsOf } from '../owned-records.ts';
+import { LOCK_BUDGETS } from './budget-lock.ts';
 
 interface BudgetRow extends OwnedRow, Record<string, unknown> {
   budget_name: string;
@@ -63,6 +64,7 @@ export async function createBudget(
   { actor, scope }: Acting,
 ): Promise<Budget> {
   return database.transaction(async (session) => {
+    await session.run('lock-budgets', `SELECT ${LOCK_BUDGETS}`);
     const [row] = await session.run<BudgetRow>(
       'create-budget',
       `INSERT INTO budgets (budget_name, filter, group_by, max_unavailable, created_by, scope, scope_terms)

@@ -3,6 +3,7 @@ import type { Scope } from '../../domain/access/scope.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { ChangedMachine } from '../../domain/machine/machine-change.ts';
+import { HOLD_BUDGETS } from '../budgets/budget-lock.ts';
 import type { Session } from '../database/database.ts';
 import type { Notice } from '../database/notifications.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts';
@@ -12,12 +13,28 @@ import { idsInScope } from '../filter/scope-condition.ts';
 
 /** In the order of their ids, and before any operation: every transaction locks in this order, so none deadlock. */
 export async function lockMachines(session: Session, ids: readonly string[]): Promise<Map<string, Machine>> {
+  const rows = await session.run<MachineRow>('lock-machines', lockWhere('machine_id = ANY($1)'), [
+    [...new Set(ids)],
+  ]);
+  return new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
+}
+
+/** The same for starts, which hold the budgets until they have committed (store/budgets/budget-lock.ts). */
+export async function lockMachinesToStart(
+  session: Session,
+  ids: readonly string[],
+): Promise<Map<string, Machine>> {
   const rows = await session.run<MachineRow>(
-    'lock-machines',
-    `SELECT ${MACHINE_COLUMNS} FROM machines WHERE machine_id = ANY($1) ORDER BY machine_id FOR NO KEY UPDATE`,
+    'lock-machines-to-start',
+    // A condition without a column is decided before any row is read or locked.
+    lockWhere(`(SELECT ${HOLD_BUDGETS}) IS NOT NULL AND machine_id = ANY($1)`),
     [[...new Set(ids)]],
   );
   return new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
+}
+
+function lockWhere(condition: string): string {
+  return `SELECT ${MACHINE_COLUMNS} FROM machines WHERE ${condition} ORDER BY machine_id FOR NO KEY UPDATE`;
 }
 
 /** Null: there is none in the scope. What is outside is not locked either, so it delays no one. */

@@ -25,7 +25,7 @@ import { Coalescer } from '../../database/coalescer.ts';
 import { type Database, isStatementError, type Session } from '../../database/database.ts';
 import { OPERATION_COLUMNS, type OperationRow, operationOf } from '../../database/rows.ts';
 import { idsInScope } from '../../filter/scope-condition.ts';
-import { lockMachines, writeMachines } from '../../machines/machine-rows.ts';
+import { lockMachinesToStart, writeMachines } from '../../machines/machine-rows.ts';
 import { readInstallFacts } from '../../nodes/install-facts.ts';
 import {
   admitStarts,
@@ -190,7 +190,7 @@ export class OperationStarter {
     eventTurn: EventTurn,
   ): Promise<Decided> {
     const isAdmitted = await admitStarts(session, requests);
-    const machines = await lockMachines(session, await visibleMachines(session, requests));
+    const machines = await lockMachinesToStart(session, await visibleMachines(session, requests));
     const { known, budgetVersion } = await findReplays(session, requests);
     const plans = await lockPlans(
       session,

@@ -10,6 +10,7 @@ import type { OperationType } from '../../../domain/operation/operation-type.ts'
 import type { ActionDecision } from '../../../engine/action-moves.ts';
 import type { Job, JobMove } from '../../../engine/job.ts';
 import type { BudgetBook } from '../../budgets/budget-book.ts';
+import { HOLD_BUDGETS } from '../../budgets/budget-lock.ts';
 import { LimitCheck } from '../../budgets/limit-check.ts';
 import type { Database, Session } from '../../database/database.ts';
 import { operationOf } from '../../database/rows.ts';
@@ -44,6 +45,7 @@ type Decided = ActionDecision<MachineChange> | { readonly decision: 'stop'; read
 
 export async function recordAction(database: Database, call: ActionCall): Promise<Operation> {
   return database.transaction(async (session) => {
+    if (call.budgets !== null) await session.run('hold-budgets', `SELECT ${HOLD_BUDGETS}`);
     const locked = await lockOperation(session, call);
     const { row, machine } = locked;
     const latest = await lastOperationOf(session, machine.machineId);
