@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type AddressRule,
   type AddressRuleOptions,
+  addressForOther,
   allowedAddress,
   allowedAgent,
   createAddressRules,
@@ -74,14 +75,20 @@ function get(host: string, rule: AddressRule) {
 }
 
 describe('a connection', () => {
-  it.each([METADATA, '::ffff:169.254.169.254', 'fe80::1', '224.0.0.1', '0.0.0.0', '255.255.255.255'])(
-    'to %s is refused, also where every network is allowed',
-    async (host) => {
-      const wide = rules({ allowedNetworks: ['0.0.0.0/0', '::/0'] });
-      for (const rule of [wide.machines, wide.hooks, wide.servers, rules().servers])
-        await expect(open(host, rule)).rejects.toMatchObject({ failure: { code: 'ADDRESS_NOT_ALLOWED' } });
-    },
-  );
+  it.each([
+    METADATA,
+    '::ffff:169.254.169.254',
+    'fe80::1',
+    '224.0.0.1',
+    '0.0.0.0',
+    '255.255.255.255',
+    '::ffff:0:a9fe:a9fe',
+    '2001:0:a9fe:a9fe::1',
+  ])('to %s is refused, also where every network is allowed', async (host) => {
+    const wide = rules({ allowedNetworks: ['0.0.0.0/0', '::/0'] });
+    for (const rule of [wide.machines, wide.hooks, wide.servers, rules().servers])
+      await expect(open(host, rule)).rejects.toMatchObject({ failure: { code: 'ADDRESS_NOT_ALLOWED' } });
+  });
 
   it('by name goes to the address that was checked, and is refused once the answer has changed', async () => {
     const { resolve, asked } = answering({ 'bmc.example': ['127.0.0.1', METADATA] });
@@ -104,6 +111,29 @@ describe('a connection', () => {
     ).rejects.toMatchObject({
       reason: 'NameNotFound',
     });
+  });
+});
+
+describe('an address that another host connects to', () => {
+  const names = { bmc: ['10.9.9.9', METADATA], outside: ['192.0.2.1'], 'metadata.example': [METADATA] };
+  const limited = (networks: readonly string[] | null) =>
+    rules({ allowedNetworks: networks, resolve: answering(names).resolve }).machines;
+
+  it('is the one that was checked, never the name', async () => {
+    const rule = limited(null);
+    expect(await addressForOther('bmc', rule)).toBe('10.9.9.9');
+    await expect(addressForOther('bmc', rule)).rejects.toMatchObject({ code: 'ADDRESS_NOT_ALLOWED' });
+    await expect(addressForOther('metadata.example', rule)).rejects.toThrow('never connected to');
+    expect(await addressForOther('10.1.2.3', rule)).toBe('10.1.2.3');
+  });
+
+  it('is refused where it is not in allowed_networks, and where its name is not known here', async () => {
+    const rule = limited(['10.0.0.0/8']);
+    expect(await addressForOther('bmc', rule)).toBe('10.9.9.9');
+    await expect(addressForOther('outside', rule)).rejects.toThrow('allowed_networks');
+    await expect(addressForOther('only-there', rule)).rejects.toThrow('only-there is not known here');
+    // Without allowed_networks, the other host is asked.
+    expect(await addressForOther('only-there', limited(null))).toBe('only-there');
   });
 });
 

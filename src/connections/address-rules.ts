@@ -37,6 +37,8 @@ export interface AddressRule {
   check(host: string): void;
   /** For connections: gives allowed addresses only. */
   readonly lookup: LookupFunction;
+  /** What becomes of a name that another host is to connect to, and that is not known here. */
+  readonly unknownNames: 'passed on' | 'refused';
 }
 
 export interface AddressRules {
@@ -61,7 +63,7 @@ export function createAddressRules(options: AddressRuleOptions): AddressRules {
   const { allowedNetworks: texts, loopback } = options;
   const named = texts && new AddressNetworks(texts);
   const rule = (networks: typeof named, local: typeof loopback) =>
-    ruleOf(options.resolve ?? resolve, (host) => {
+    ruleOf(options.resolve ?? resolve, networks === null ? 'passed on' : 'refused', (host) => {
       const address = parseAddress(host);
       if (address === null) return null;
       const never = neverConnected(address);
@@ -79,7 +81,11 @@ export function createAddressRules(options: AddressRuleOptions): AddressRules {
   };
 }
 
-function ruleOf(resolver: typeof resolve, problem: (address: string) => string | null): AddressRule {
+function ruleOf(
+  resolver: typeof resolve,
+  unknownNames: AddressRule['unknownNames'],
+  problem: (address: string) => string | null,
+): AddressRule {
   const refusal = (host: string, address: string) => {
     const what = problem(address);
     const shown = host === address ? host : `${host} (${address})`;
@@ -105,6 +111,7 @@ function ruleOf(resolver: typeof resolve, problem: (address: string) => string |
       if (refused) throw refused;
     },
     lookup: lookup as LookupFunction,
+    unknownNames,
   };
 }
 
@@ -131,6 +138,22 @@ export async function allowedAddress(host: string, rule: AddressRule): Promise<s
     ) => void,
   )(host, {});
   return found;
+}
+
+/**
+ * The address that another host is to connect to for us: a jump host, MAAS. It gets the one that was checked, not the name. A name that is
+ * known only there can't be checked: with allowed_networks it is refused, and otherwise passed on.
+ */
+export async function addressForOther(host: string, rule: AddressRule): Promise<string> {
+  try {
+    return await allowedAddress(host, rule);
+  } catch (error) {
+    if (error instanceof AddressNotAllowed) throw error;
+    if (rule.unknownNames === 'passed on') return host;
+    throw new AddressNotAllowed(
+      `${host} is not known here, so it can't be found in allowed_networks: use an address`,
+    );
+  }
 }
 
 /** An agent for requests over HTTP or HTTPS whose every connection obeys the rule, after a redirect too. */

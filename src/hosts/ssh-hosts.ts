@@ -1,6 +1,11 @@
 /** Commands on hosts, and probes of whether they answer: directly, or through the jump host. */
 import type { Duplex } from 'node:stream';
-import { AddressNotAllowed, type AddressRule, type AddressRules } from '../connections/address-rules.ts';
+import {
+  AddressNotAllowed,
+  type AddressRule,
+  type AddressRules,
+  addressForOther,
+} from '../connections/address-rules.ts';
 import type { SourceOfMachine } from '../connections/credential-source.ts';
 import { type Endpoint, endpointText, parseEndpoint, sshEndpointOf } from '../connections/endpoint.ts';
 import { KeyedMutex } from '../connections/keyed-mutex.ts';
@@ -157,9 +162,10 @@ export class SshHosts implements RemoteExec {
     work: (stream: Duplex) => Promise<T>,
   ): Promise<T> {
     if (!this.#jump) return work(await openTcp(endpoint, limits, this.#rule));
-    // It is the jump host that resolves a name.
-    this.#rule.check(endpoint.host);
-    return this.#jump.use(limits.signal, async (session) => work(await forward(session, endpoint, limits)));
+    const host = await unlessAborted(addressForOther(endpoint.host, this.#rule), limits.signal);
+    return this.#jump.use(limits.signal, async (session) =>
+      work(await forward(session, { ...endpoint, host }, limits)),
+    );
   }
 }
 

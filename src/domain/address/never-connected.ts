@@ -19,6 +19,7 @@ const ROWS: readonly (readonly [network: string, what: string])[] = [
   ['ff00::/8', 'a multicast address'],
   ['255.255.255.255', 'the broadcast address'],
   ['240.0.0.0/4', 'a reserved address'],
+  ['2001::/32', 'an address of a Teredo tunnel'],
 ];
 
 const LOOPBACK = networks(['127.0.0.0/8', '::1']);
@@ -27,6 +28,7 @@ const LOOPBACK = networks(['127.0.0.0/8', '::1']);
 const CARRIERS: readonly (readonly [network: Network | undefined, at: number])[] = (
   [
     ['::/96', 12],
+    ['::ffff:0:0:0/96', 12],
     ['64:ff9b::/96', 12],
     ['64:ff9b:1::/48', 12],
     ['2002::/16', 2],

@@ -1,8 +1,10 @@
+import type { lookup } from 'node:dns';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ANY_ADDRESS } from '../../../test/parts/any-address.ts';
+import { createAddressRules } from '../../connections/address-rules.ts';
 import {
   createCredentialSources,
   credentialsConfiguration,
@@ -23,12 +25,16 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-function siteWith(fields: Readonly<Record<string, unknown>>, credentials: SourceOfMachine = () => null) {
+function siteWith(
+  fields: Readonly<Record<string, unknown>>,
+  credentials: SourceOfMachine = () => null,
+  rule = ANY_ADDRESS.machines,
+) {
   writeFileSync(file('password'), 'first\n');
   const url = 'https://maas.example.com/MAAS';
   const given = { kind: 'maas', url, api_key_file: file('key'), ...fields };
   return createMaasSite('site-a', maasConfiguration.parse(given), {
-    rule: ANY_ADDRESS.machines,
+    rule,
     credentials,
   });
 }
@@ -108,6 +114,29 @@ test('IPMI takes the address of the machine’s BMC, at its own port', async () 
       code: 'NO_BMC_ENDPOINT',
     });
   }
+});
+
+test('MAAS gets the address that was checked, not a name that it would look up itself', async () => {
+  const answers: Record<string, string> = { 'bmc.example': 'fd00::7', 'metadata.example': '169.254.169.254' };
+  const resolve = ((
+    name: string,
+    _options: unknown,
+    done: (error: Error | null, found: unknown[]) => void,
+  ) => {
+    const address = answers[name];
+    if (address === undefined)
+      return done(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), []);
+    done(null, [{ address, family: address.includes(':') ? 6 : 4 }]);
+  }) as unknown as typeof lookup;
+  const { machines } = createAddressRules({ allowedNetworks: ['fd00::/8'], loopback: 'allowed', resolve });
+  const addressOf = async (fields: ReturnType<typeof IPMI>, endpoint: string) =>
+    (await siteWith(fields, undefined, machines).resolvePower(machineAt(endpoint), signal)).powerParameters
+      .power_address;
+  expect(await addressOf(IPMI(), 'bmc.example')).toBe('fd00::7');
+  expect(await addressOf(REDFISH(), 'https://bmc.example:8443')).toBe('https://[fd00::7]:8443');
+  expect(await addressOf(REDFISH(), 'https://[fd00::9]')).toBe('https://[fd00::9]');
+  for (const name of ['metadata.example', 'only-there.example'])
+    expect(await failureOf(() => addressOf(IPMI(), name))).toMatchObject({ code: 'ADDRESS_NOT_ALLOWED' });
 });
 
 test('Redfish takes it as it is', async () => {

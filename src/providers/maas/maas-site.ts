@@ -1,9 +1,10 @@
 /** What the configuration says about a MAAS' site, in the words of the steps. Credentials are read for each use. */
 
-import type { AddressRule } from '../../connections/address-rules.ts';
+import { type AddressRule, addressForOther } from '../../connections/address-rules.ts';
 import { CredentialProblem, readReferredFile } from '../../connections/credential-reference.ts';
 import type { SourceOfMachine } from '../../connections/credential-source.ts';
 import { parseEndpoint } from '../../connections/endpoint.ts';
+import { unlessAborted } from '../../connections/unless-aborted.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { publicKeyOf } from '../../hosts/ssh-configuration.ts';
@@ -64,7 +65,7 @@ export function createMaasSite(
     async resolvePower(machine, signal) {
       const given = requiredPower();
       if (given.type === 'manual') return { powerType: 'manual', powerParameters: {} };
-      const address = powerAddress(given, machine, rule);
+      const address = await unlessAborted(addressForMaas(given, machine, rule), signal);
       const login = await powerLogin(given, machine, { credentials, signal });
       return { powerType: given.type, powerParameters: powerParameters(given, address, login) };
     },
@@ -81,6 +82,15 @@ interface PowerLogin {
 function powerAddress(power: SwitchedPower, machine: Machine, rule: AddressRule): string {
   rule.check(hostOf(machine));
   return power.type === 'redfish' ? redfishAddress(machine) : ipmiAddress(machine);
+}
+
+/** With the address that was checked in the place of a name: MAAS connects to it. */
+async function addressForMaas(power: SwitchedPower, machine: Machine, rule: AddressRule): Promise<string> {
+  const written = powerAddress(power, machine, rule);
+  const host = hostOf(machine);
+  const checked = await addressForOther(host, rule);
+  if (checked === host) return written;
+  return written.replace(host, checked.includes(':') && written !== host ? `[${checked}]` : checked);
 }
 
 async function powerLogin(
@@ -112,7 +122,6 @@ function powerParameters(
   };
 }
 
-/** MAAS connects to it, and resolves a name itself. */
 function hostOf({ spec: { bmc_endpoint: text } }: Machine): string {
   if (URL.canParse(text) && text.includes('://')) return new URL(text).hostname;
   return parseEndpoint(text, IPMI_PORT)?.host ?? '';
