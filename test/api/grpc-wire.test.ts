@@ -129,3 +129,24 @@ it('answers with a machine, and with the length of its message before it', async
   expect(fromBinary(MachineSchema, data.subarray(5)).machineId).toBe(machineId);
   expect(trailers?.['grpc-status']).toBe('0');
 });
+
+it.each([1, 0x80, 0xff])(
+  'refuses a message with the flag %d where no header names a compression',
+  async (flag) => {
+    const body = Buffer.from(asking(machineId));
+    body[0] = flag;
+    const { headers } = await exchange({ path: GET, body: [body] });
+    expect(headers).toMatchObject({ 'grpc-status': '3', 'grpc-message': expect.stringContaining('flag') });
+  },
+);
+
+it.each(['99999999H', '99999999M', '2147484S', '9999999S'])(
+  'takes a deadline of %s, which is longer than any timer',
+  async (deadline) => {
+    const asked = { path: GET, headers: { 'grpc-timeout': deadline }, body: [asking(machineId)] };
+    expect((await exchange(asked)).trailers?.['grpc-status']).toBe('0');
+    // Long enough for a timer that fires at once.
+    const held = { ...asked, body: [...asking(machineId)].map((byte) => Buffer.from([byte])) };
+    expect((await exchange(held)).trailers?.['grpc-status']).toBe('0');
+  },
+);

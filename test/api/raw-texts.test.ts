@@ -197,6 +197,14 @@ describe('Connect and gRPC-Web', () => {
       expect(await textOf(path, post('POST', type, garbage))).not.toMatch(RAW);
   });
 
+  test('gRPC-Web gets a status for half of a surrogate pair, wherever it is quoted', async () => {
+    const path = '/baremetal.fleet.v1.FleetService/GetOverview';
+    for (const body of ['{"\\ud800":1}', '{"nothing":{"\\ud800":"\\udc00"},"\\udfff":[]}']) {
+      const bytes = enveloped(Buffer.from(body));
+      expect(await textOf(path, post('POST', 'application/grpc-web+json', bytes))).toMatch(/grpc-status: ?3/);
+    }
+  });
+
   test('says in its own words what is wrong', async () => {
     const call = async (body: string) =>
       JSON.parse(

@@ -365,7 +365,14 @@ function sendGrpc(session: ClientHttp2Session, one: FuzzCase): Promise<Answered>
       status = `grpc ${code}`;
       problem = GRPC_SERVER_FAULTS.has(code) ? String(headers['grpc-message'] ?? '') : null;
     };
-    const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), ANSWER_MS);
+    const timer = setTimeout(
+      () => {
+        // A stream without a change sends nothing, and is no unanswered call.
+        if (one.isStream && status === 'none') [status, problem] = ['open', null];
+        stream.close(constants.NGHTTP2_CANCEL);
+      },
+      one.isStream ? SILENT_STREAM_MS : ANSWER_MS,
+    );
     stream.on('response', (headers) => {
       take(headers);
       setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), STREAM_MS).unref();

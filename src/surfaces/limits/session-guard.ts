@@ -66,7 +66,9 @@ function guard(session: ServerHttp2Session, limits: SessionLimits, cutOff: () =>
     open.add(stream);
     stream.once('close', () => {
       open.delete(stream);
-      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR && resets.take('') !== null) close('resets');
+      // A reset may have the code of success; then only the answer that was not finished tells.
+      const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR || stream.aborted;
+      if (isReset && resets.take('') !== null) close('resets');
     });
   });
   session.once('close', () => {

@@ -79,6 +79,7 @@ export class GrpcExchange {
       if (problem === 'too large')
         this.fail(statusFor(new CallFailed(requestTooLarge(LARGEST_BODY_BYTES), '')));
       else if (problem === 'second') this.#refuse('a second request message');
+      else if (problem === 'flagged') this.fail(statusFor(wrongFlag()));
       else if (before === null && reader.message !== null) clearTimeout(timer);
     });
     stream.on('end', () => {
@@ -176,33 +177,48 @@ function tooLate(): CallFailed {
   return new CallFailed(fault, '');
 }
 
+function wrongFlag(): CallFailed {
+  const message =
+    'the message has a flag that is not known here: compression needs the header grpc-encoding to name it';
+  return new CallFailed(new Fault('MALFORMED_MESSAGE', { message }), '');
+}
+
 function tooSlow(): Fault {
   return new Fault('WATCH_TOO_SLOW', {
     message: 'the stream was not read for too long; resume from the last cursor',
   });
 }
 
-/** Takes frames as they arrive, in chunks that end anywhere. */
+/** Takes frames as they arrive, in chunks that end anywhere. A message is put together once, when all of it is there. */
 class MessageReader {
   message: Buffer | null = null;
   #rest: Buffer[] = [];
   #length = 0;
 
-  push(chunk: Buffer): 'too large' | 'second' | null {
+  push(chunk: Buffer): 'too large' | 'second' | 'flagged' | null {
     this.#rest.push(chunk);
     this.#length += chunk.length;
     while (this.#length >= HEAD_BYTES) {
-      const bytes = this.#whole();
-      const size = bytes.readUInt32BE(1);
+      const head = this.#head();
+      const size = head.readUInt32BE(1);
       if (size > LARGEST_BODY_BYTES) return 'too large';
+      // Calls that name a compression are not read here.
+      if (head[0] !== 0) return 'flagged';
       const end = HEAD_BYTES + size;
-      if (bytes.length < end) return null;
+      if (this.#length < end) return null;
       if (this.message !== null) return 'second';
+      const bytes = this.#whole();
       this.message = bytes.subarray(HEAD_BYTES, end);
       this.#rest = [bytes.subarray(end)];
       this.#length = bytes.length - end;
     }
     return null;
+  }
+
+  /** The first chunk, once it has the whole head. */
+  #head(): Buffer {
+    const [first] = this.#rest;
+    return first && first.length >= HEAD_BYTES ? first : this.#whole();
   }
 
   #whole(): Buffer {
