@@ -78,7 +78,10 @@ function rootCommand(context: CommandContext): Command {
     .usage('<command> [args]')
     .version(`${context.program} ${packageVersion()}`, '--version', 'print the version of this program')
     .option('--server <host:port>', 'the server (or INGOT_SERVER; default 127.0.0.1:50051)')
-    .option('--http-url <url>', 'its HTTP port (or INGOT_HTTP_URL; default http://<host of the server>:8080)')
+    .option(
+      '--http-url <url>',
+      'its HTTP port (or INGOT_HTTP_URL; default http://<host of the server>:8080, and for login what the server says)',
+    )
     .option('--token-file <path>', 'a file that holds the token (or INGOT_TOKEN)')
     .option(
       '--profile <name>',

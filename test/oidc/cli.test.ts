@@ -70,6 +70,16 @@ describe('ingot login', () => {
     expect(listed).toBe(0);
   });
 
+  test('finds the HTTP port by the gRPC port, before there is a token', async () => {
+    const login = start(`login --profile found --server ${server.grpcAddress}`);
+    await until(
+      async () => login.stderr.text,
+      (text) => /^Open \S+$/m.test(text),
+    );
+    login.signals.emit('SIGINT');
+    await login.ended;
+  });
+
   test('whoami says name, role, scope, way in and expiry', async () => {
     const { stdout } = await run('whoami');
     expect(stdout).toMatch(

@@ -146,6 +146,7 @@ function callDependencies(
     streams,
     proxies,
     monotonicNow: () => performance.now(),
+    httpPort: services.httpPort,
     logCall: (entry) => log.debug(entry, 'call'),
     logUnexpected: (error, requestId, method) =>
       log.error({ err: error, requestId, method }, 'unexpected error'),

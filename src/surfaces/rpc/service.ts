@@ -15,7 +15,7 @@ import type {
 } from '@bufbuild/protobuf';
 import type { Caller } from '../../domain/access/caller.ts';
 import type { Role } from '../../domain/actor.ts';
-import { type Fault, invalidField } from '../../domain/error/fault.ts';
+import { Fault, invalidField } from '../../domain/error/fault.ts';
 import type { RefusalLog } from '../../store/events/refusal-log.ts';
 import { actingCaller, anonymousActor } from '../access/acting-caller.ts';
 import type { Authenticator } from '../access/authenticator.ts';
@@ -84,6 +84,8 @@ export interface CallDependencies {
   /** Refused and failed calls become events. */
   readonly refusals: Pick<RefusalLog, 'record'>;
   readonly monotonicNow: () => number;
+  /** Of this server. */
+  readonly httpPort: () => number;
 }
 
 export interface CallEntry {
@@ -208,8 +210,19 @@ export async function admitCall(
     checkRole(caller, call);
     return { ...call, caller, changes };
   } catch (error) {
-    throw failedCall({ ...call, caller }, dependencies, error);
+    throw failedCall({ ...call, caller }, dependencies, withHttpPort(error, dependencies));
   }
+}
+
+/** Who has no credentials yet learns where to get some: `ingot login` asks on the HTTP port how to sign in. */
+function withHttpPort(error: unknown, { httpPort }: CallDependencies): unknown {
+  if (!(error instanceof Fault) || error.reason !== 'UNAUTHENTICATED') return error;
+  const { message, metadata, context } = error;
+  return new Fault('UNAUTHENTICATED', {
+    message,
+    metadata: { ...metadata, http_port: String(httpPort()) },
+    context,
+  });
 }
 
 async function handleCall<T>(

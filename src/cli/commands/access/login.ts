@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { connect } from '../../connection/api.ts';
+import { CallError } from '../../connection/call-error.ts';
 import { createHttpSender } from '../../connection/http-sender.ts';
 import { urlOfPort } from '../../connection/rest-url.ts';
 import { SignInFailed } from '../../errors/sign-in-failed.ts';
@@ -102,7 +103,7 @@ async function chosenIssuer(options: LoginOptions, place: Place): Promise<Issuer
       resource: '',
     };
   }
-  const issuers = await issuersOf(place);
+  const issuers = await issuersOf(await withHttpPort(place));
   const names = issuers.map(({ name }) => name).join(', ');
   if (issuers.length === 0)
     throw new SignInFailed(
@@ -114,6 +115,16 @@ async function chosenIssuer(options: LoginOptions, place: Place): Promise<Issuer
   if (others.length > 0)
     throw new UsageError(`the server has several issuers, choose one: --issuer ${names}`);
   return found;
+}
+
+/** The server says on its gRPC port where its HTTP port is, to callers without a token too; otherwise it is the usual one. */
+async function withHttpPort(place: Place): Promise<Place> {
+  if (place.isHttpUrlGiven) return place;
+  const port = await whoAmI(place, undefined).then(
+    ({ httpPort }) => httpPort,
+    (error: unknown) => (error instanceof CallError ? Number(error.metadata.http_port ?? 0) : 0),
+  );
+  return { ...place, httpUrl: httpUrlOf(place, port) };
 }
 
 async function issuersOf({ httpUrl, tls }: Place): Promise<readonly NamedIssuer[]> {
@@ -133,7 +144,7 @@ async function issuersOf({ httpUrl, tls }: Place): Promise<readonly NamedIssuer[
 }
 
 /** A sign-in that the server does not accept is not stored. */
-async function whoAmI(place: Place, token: string) {
+async function whoAmI(place: Place, token: string | undefined) {
   const api = connect(place.server, { token, origin: 'this sign-in' }, place.tls);
   try {
     return await api.fleet.whoAmI({});
