@@ -135,18 +135,29 @@ export async function findTokenByHash(session: Session, tokenHash: Buffer): Prom
 /** The actor that creates the first token, at the first start. */
 export const FIRST_START = { kind: 'system', id: 'first-start' } as const;
 
+/** Deeper than any chain of colleagues who create tokens for each other. */
+const MAX_CREATORS = 100;
+
 /**
- * Who created the live token of this name; null where there is none, and where the server's first token did: every other
+ * Who created the live token of this name, who created that one's, and so on, the closest first. Tokens that were revoked since count:
+ * a name stands for the last token that had it when it created the next. The chain ends before the server's first token: every other
  * person's token begins with that one, so it says nothing about who is the same person.
  */
-export async function findTokenCreator(session: Session, name: string): Promise<string | null> {
-  const [row] = await session.run<{ created_by: string }>(
-    'token-creator',
-    `SELECT created_by FROM tokens t WHERE name = $1 AND revoked_at IS NULL AND NOT EXISTS (
-       SELECT FROM tokens creator WHERE creator.name = t.created_by AND creator.created_by = $2)`,
+export async function findTokenCreators(session: Session, name: string): Promise<string[]> {
+  const rows = await session.run<{ creator: string }>(
+    'token-creators',
+    `WITH RECURSIVE chain(creator, created_at, depth) AS (
+       SELECT created_by, created_at, 1 FROM tokens WHERE name = $1 AND revoked_at IS NULL
+       UNION ALL
+       SELECT t.created_by, t.created_at, chain.depth + 1 FROM chain CROSS JOIN LATERAL (
+         SELECT created_by, created_at FROM tokens WHERE name = chain.creator AND created_at <= chain.created_at
+         ORDER BY created_at DESC LIMIT 1) AS t
+       WHERE chain.depth < ${MAX_CREATORS})
+     SELECT creator FROM chain WHERE creator <> $2 AND NOT EXISTS (
+       SELECT FROM tokens first WHERE first.name = chain.creator AND first.created_by = $2) ORDER BY depth`,
     [name, FIRST_START.id],
   );
-  return row?.created_by ?? null;
+  return rows.map(({ creator }) => creator);
 }
 
 /** Those whose scope is inside the given one. */

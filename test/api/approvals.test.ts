@@ -1,6 +1,7 @@
 /** Operations that a rule lets start only after another operator has approved them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AdminService, OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { Rollout_State, RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { RunService } from '../../src/gen/baremetal/v1/run_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { approvalsConfiguration } from '../../src/server/settings/approval-configuration.ts';
@@ -34,6 +35,21 @@ async function waitingReimage() {
   const requester = await operator();
   const operation = await requester.machines.reimageMachine({ machineId, requestId: fresh('reimage') });
   return { machineId, requester, operation, operationId: operation.operationId };
+}
+
+/** As the console does: with the cookie of a session that the token started. */
+async function approveInSession(secret: string, operationId: string): Promise<number> {
+  const started = await fetch(`${server.httpUrl}/auth/session`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}` },
+  });
+  const cookie = (started.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const answer = await fetch(`${server.httpUrl}/baremetal.admin.v1.AdminService/ApproveOperation`, {
+    method: 'POST',
+    headers: { cookie, 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+    body: JSON.stringify({ operationId }),
+  });
+  return answer.status;
 }
 
 const read = (operationId: string) => server.operations.getOperation({ operationId });
@@ -91,6 +107,31 @@ describe('an operation that needs approval', () => {
     });
     expect(phaseOf(await read(operationId))).toBe('PENDING');
     expect(phaseOf(await read(second))).toBe('PENDING');
+  });
+
+  test('is not approved with a token that goes back to its requester, whatever became of those in between', async () => {
+    const machineId = await newMachine(server, { phase: 'MAINTENANCE', labels: { env: 'prod' } });
+    const requester = await operator('admin');
+    const { operationId } = await requester.machines.reimageMachine({
+      machineId,
+      requestId: fresh('reimage'),
+    });
+    const between = await operator('admin', requester.admin);
+    const puppet = await operator('operator', between.admin);
+    const refused = { code: 'PERMISSION_DENIED', reason: 'NOT_THE_APPROVER' };
+    expect(await refusal(puppet.admin.approveOperation({ operationId }))).toMatchObject(refused);
+    await server.admin.revokeToken({ name: between.name });
+    // Another person's token has the name now.
+    await server.admin.createToken({ name: between.name, role: 'viewer' });
+    expect(await refusal(puppet.admin.approveOperation({ operationId }))).toMatchObject(refused);
+    // By a rotated secret, and by a session, it is the same identity.
+    const { secret } = await server.admin.rotateToken({ name: requester.name });
+    const rotated = server.client(AdminService, secret);
+    expect(await refusal(rotated.approveOperation({ operationId }))).toMatchObject(refused);
+    expect(await approveInSession(secret, operationId)).toBe(403);
+    expect(phaseOf(await read(operationId))).toBe('PENDING');
+    const colleague = await operator();
+    await colleague.admin.approveOperation({ operationId });
   });
 
   test('that the first admin token asks for is approved with a token that it created', async () => {
@@ -216,4 +257,61 @@ test.each([
   ['', /must name the operations/],
 ])('the rule %s is refused at the start', (filter, problem) => {
   expect(() => approvalsConfiguration.parse([{ filter }])).toThrow(problem);
+});
+
+describe('a rollout', () => {
+  const reimage = { step: { case: 'reimage' as const, value: { imageRef: 'ubuntu-2204' } } };
+
+  test('waits for an approval on a machine that a rule names only since the rollout was created', async () => {
+    const labels = { env: 'test', 'fake/step-ms': '1' };
+    const machineId = await newMachine(server, { phase: 'MAINTENANCE', labels });
+    const requester = await operator();
+    const rollouts = server.client(RolloutService, requester.secret);
+    const { rolloutId } = await rollouts.createRollout({
+      requestId: fresh('rollout'),
+      spec: { machineIds: [machineId], steps: [reimage], gate: 'approval' },
+    });
+    await server.machines.updateMachine({
+      machine: { machineId, labels: { ...labels, env: 'prod' } },
+      updateMask: { paths: ['labels'] },
+    });
+    await rollouts.approveWave({ rolloutId, requestId: fresh('approve') });
+    const [operation] = await until(
+      async () =>
+        (await server.operations.listOperations({ filter: `machine_id=${machineId} AND type=REIMAGE` }))
+          .operations,
+      (found) => found.length > 0,
+    );
+    const operationId = operation?.operationId ?? '';
+    expect((await read(operationId)).approval).toMatchObject({ state: 'waiting', rule: 'prod' });
+    expect(await refusal(requester.admin.approveOperation({ operationId }))).toMatchObject({
+      reason: 'NOT_THE_APPROVER',
+    });
+    const approver = await operator();
+    await approver.admin.approveOperation({ operationId });
+    await until(
+      () => rollouts.getRollout({ rolloutId }),
+      ({ state }) => state === Rollout_State.SUCCEEDED,
+    );
+  });
+
+  test('asks once for what a rule names from the start: at the gate of the wave', async () => {
+    const machineId = await newMachine(server, {
+      phase: 'MAINTENANCE',
+      labels: { env: 'prod', 'fake/step-ms': '1' },
+    });
+    const requester = await operator();
+    const spec = { machineIds: [machineId], steps: [reimage] };
+    const rollouts = server.client(RolloutService, requester.secret);
+    const { rolloutId } = await rollouts.createRollout({ requestId: fresh('rollout'), spec });
+    expect(await refusal(rollouts.approveWave({ rolloutId, requestId: fresh('approve') }))).toMatchObject({
+      reason: 'NOT_THE_APPROVER',
+    });
+    const approver = server.client(RolloutService, (await operator()).secret);
+    await approver.approveWave({ rolloutId, requestId: fresh('approve') });
+    await until(
+      () => rollouts.getRollout({ rolloutId }),
+      ({ state }) => state === Rollout_State.SUCCEEDED,
+    );
+  });
 });

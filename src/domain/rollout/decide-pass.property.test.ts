@@ -48,6 +48,7 @@ class Model {
     Pick<WaveInView, 'number' | 'gate' | 'isLast'> & {
       state: WaveInView['state'];
       approvedBy: string;
+      approvedAs: null;
       soaksUntil: Date | null;
     }
   >;
@@ -79,6 +80,7 @@ class Model {
       state: 'waiting',
       gate: spec.gates[index] ?? spec.gate,
       approvedBy: '',
+      approvedAs: null,
       soaksUntil: null,
       isLast: index === waves.length - 1,
     }));

@@ -1,4 +1,5 @@
 /** What a pass over a rollout sees, and what it decides: the input and the output of decidePass (decide-pass.ts). */
+import type { Role } from '../actor.ts';
 import type { MachineCounts, RolloutMachineState, RolloutState, RolloutWave, WaveState } from './rollout.ts';
 import type { RolloutSpec } from './rollout-spec.ts';
 import type { FailureTally } from './stop-rule.ts';
@@ -42,6 +43,8 @@ export interface Finding {
 export interface WaveInView
   extends Pick<RolloutWave, 'number' | 'state' | 'gate' | 'approvedBy' | 'machines' | 'soaksUntil'> {
   readonly isLast: boolean;
+  /** The least role that opened its gate because a rule of the configuration asked for it; null: no rule did. */
+  readonly approvedAs: Role | null;
 }
 
 export interface MachineInView {

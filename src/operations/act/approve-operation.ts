@@ -5,7 +5,7 @@ import { Fault } from '../../domain/error/fault.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { Database } from '../../store/database/database.ts';
 import { recordApproval } from '../../store/operations/writer/record-approval.ts';
-import { findTokenCreator } from '../../store/tokens.ts';
+import { findTokenCreators } from '../../store/tokens.ts';
 import { notSecondPerson, roleTooLow } from './approver.ts';
 
 export interface ApproveDependencies {
@@ -25,7 +25,7 @@ export async function decideApproval(
   { operationId, decision, comment, caller }: DecideCall,
 ): Promise<Operation> {
   const { actor } = caller;
-  const tokenCreator = await findTokenCreator(database, actor.id);
+  const tokenCreators = await findTokenCreators(database, actor.id);
   const operation = await recordApproval(database, {
     operationId,
     actor,
@@ -36,7 +36,7 @@ export async function decideApproval(
       checkWaits(before, decision);
       // The requester takes a request back by rejecting or canceling it.
       if (decision === 'rejected') return;
-      checkApprover(before, caller, tokenCreator);
+      checkApprover(before, caller, tokenCreators);
       if (!isUnchanged) throw machineChanged(before);
     },
   });
@@ -83,10 +83,10 @@ function checkWaits({ operationId, approval, status }: Operation, decision: stri
   });
 }
 
-function checkApprover(operation: Operation, caller: Caller, tokenCreator: string | null): void {
+function checkApprover(operation: Operation, caller: Caller, tokenCreators: readonly string[]): void {
   const { operationId, startedBy, approval } = operation;
   const why =
-    notSecondPerson(caller, { requestedBy: startedBy, tokenCreator }) ??
+    notSecondPerson(caller, { requestedBy: startedBy, tokenCreators }) ??
     roleTooLow(caller, approval?.approverRole ?? 'admin');
   if (why !== null) throw notApprover(operationId, why);
 }

@@ -19,8 +19,9 @@ import {
 import { findRollout } from '../../store/rollouts/find-rollouts.ts';
 import { regroupMachines } from '../../store/rollouts/groups-of-rollout.ts';
 import { type ActContext, type ActResult, recordAct } from '../../store/rollouts/record-act.ts';
+import { requestFingerprint } from '../../store/rollouts/request-fingerprint.ts';
 import { cancelPending } from '../../store/rollouts/write-pass.ts';
-import { findTokenCreator } from '../../store/tokens.ts';
+import { findTokenCreators } from '../../store/tokens.ts';
 import { storedRollout } from './create-rollout.ts';
 import { type FindingsDependencies, readFindings } from './read-findings.ts';
 import type { RolloutDependencies } from './rollout-dependencies.ts';
@@ -41,7 +42,7 @@ export async function actOnRollout(
 ): Promise<Rollout> {
   const { database } = dependencies;
   const { actor, scope } = caller;
-  const createdToken = await findTokenCreator(database, actor.id);
+  const tokenCreators = await findTokenCreators(database, actor.id);
   const call = {
     rolloutId,
     actor,
@@ -49,11 +50,11 @@ export async function actOnRollout(
     requestId,
     reason,
     action: act.act,
-    fingerprint: JSON.stringify([act, reason]),
+    fingerprint: requestFingerprint(JSON.stringify([act, reason])),
   };
   const known = await knownFindings(dependencies, rolloutId, act);
   await recordAct(database, call, (context) =>
-    applied(act, context, { caller, reason, tokenCreator: createdToken, known }),
+    applied(act, context, { caller, reason, tokenCreators, known }),
   );
   return storedRollout(dependencies, rolloutId);
 }
@@ -74,8 +75,8 @@ async function knownFindings(
 interface Actor {
   readonly caller: Caller;
   readonly reason: string;
-  /** Who created the token that the caller uses; null: it uses none, or no one did. */
-  readonly tokenCreator: string | null;
+  /** See findTokenCreators. */
+  readonly tokenCreators: readonly string[];
   /** What stop rules observe and find bad already; null: no rule observes anything. */
   readonly known: FailureTally['known'];
 }
@@ -140,11 +141,11 @@ async function abort(
 async function approve(
   context: ActContext,
   asked: number,
-  { caller, tokenCreator }: Actor,
+  { caller, tokenCreators }: Actor,
 ): Promise<ActResult> {
   const { session, rolloutId, createdBy } = context;
   const wave = await gateOf(context, asked);
-  checkWaveApprover({ rolloutId, wave, createdBy, tokenCreator }, caller);
+  checkWaveApprover({ rolloutId, wave, createdBy, tokenCreators }, caller);
   await approveWave(session, { rolloutId, number: wave.number, approvedBy: actorLabel(caller.actor) });
   return { detail: `wave ${wave.number}`, waitingFor: '' };
 }

@@ -8,15 +8,15 @@ export interface ApprovalOfWave {
   readonly wave: GatedWave;
   /** Who created the rollout, as "role:name". */
   readonly createdBy: string;
-  /** Who created the token of the caller; null: unknown, or it has none. */
-  readonly tokenCreator: string | null;
+  /** See findTokenCreators. */
+  readonly tokenCreators: readonly string[];
 }
 
 /** The same rule as for the approval of a single operation. */
 export function checkWaveApprover(asked: ApprovalOfWave, caller: Caller): void {
-  const { wave, createdBy, tokenCreator } = asked;
+  const { wave, createdBy, tokenCreators } = asked;
   const samePerson =
-    wave.gate === 'second-person' ? notSecondPerson(caller, { requestedBy: createdBy, tokenCreator }) : null;
+    wave.gate === 'second-person' ? notSecondPerson(caller, { requestedBy: createdBy, tokenCreators }) : null;
   const why = samePerson ?? roleTooLow(caller, wave.approverRole);
   if (why !== null) throw notApprover(asked, why);
 }

@@ -4,11 +4,11 @@
  * them in its own order, after the replay and the machine, and before the active operation.
  */
 import type { Scope } from '../../domain/access/scope.ts';
-import { type Actor, actorLabel, isPerson } from '../../domain/actor.ts';
+import { type Actor, actorLabel, isPerson, type Role, roleCovers } from '../../domain/actor.ts';
 import type { BudgetOverride } from '../../domain/budget/budget.ts';
 import type { Limit } from '../../domain/budget/limit.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
-import { type ApprovalRule, approvalFor } from '../../domain/operation/approval.ts';
+import { type Approval, type ApprovalRule, approvalFor } from '../../domain/operation/approval.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { Plan } from '../../domain/operation/plan.ts';
 import type { StepDefinition } from '../../domain/operation/step.ts';
@@ -41,8 +41,10 @@ export interface MachineCall {
   readonly overrideBudget?: BudgetOverride | null;
   /** Limits that the start obeys beside the budgets. */
   readonly limits?: readonly Limit[];
-  /** The rollout that it is part of. The gate of its wave is open, so no rule asks for an approval again. */
+  /** The rollout that it is part of. */
   readonly rollout?: RolloutStart;
+  /** The least role that approved it before, as the gate of a wave: rules that need no more do not ask again. */
+  readonly approvedAs?: Role | null;
 }
 
 /** What `decide` works with. */
@@ -91,13 +93,17 @@ export async function startOnMachine(
       const startedBy = actorLabel(actor);
       const decided = decideOn(rules, { machine, plan, facts, providers, startedBy });
       // What the server starts by itself was decided by its configuration, or by an operator before.
-      const approvals = isPerson(actor) && !call.rollout ? approvalRules : [];
-      const approval = approvalFor(approvals, { machine, ...decided }, new Date());
+      const asked = isPerson(actor) ? approvalFor(approvalRules, { machine, ...decided }, new Date()) : null;
+      const approval = asked && isApproved(asked, call.approvedAs ?? null) ? null : asked;
       return { ...decided, approval, operationId: newOperationId() };
     },
   });
   if (!started.replayed && !started.claimed) wake();
   return started.operation;
+}
+
+function isApproved({ approverRole }: Approval, approvedAs: Role | null): boolean {
+  return approvedAs !== null && roleCovers(approvedAs, approverRole);
 }
 
 /** What a decision is made from; all of it is read before. */

@@ -32,9 +32,11 @@ export async function startMachines(
   const { reason } = view.spec;
   const limits = limitsOfRollout(rolloutId, view.spec.limits);
   const overrideBudget = view.spec.overrideBudget ? { reason } : null;
+  // A machine that a rule names only since its wave was approved, or planned, waits for an approval of its own.
+  const approvals = new Map(view.waves.map(({ number, approvedAs }) => [number, approvedAs]));
   const results = await Promise.allSettled(
     orders.map((order) => {
-      const { machineId, step, attempt, from } = order;
+      const { machineId, wave, step, attempt, from } = order;
       const rules = rulesOfStep(stepFor(view.spec.steps[step], params.get(machineId)), {
         stepDefaults: dependencies.stepDefaults,
         scope,
@@ -42,7 +44,18 @@ export async function startMachines(
       if (rules === null) throw new Error(`step ${step} of ${rolloutId} starts nothing`);
       const requestId = `${rolloutId}.${step + 1}.${attempt}`;
       const rollout = { rolloutId, epoch, step, attempt, from };
-      const call = { machineId, requestId, actor, scope, rollout, limits, reason, overrideBudget };
+      const approvedAs = approvals.get(wave) ?? null;
+      const call = {
+        machineId,
+        requestId,
+        actor,
+        scope,
+        rollout,
+        approvedAs,
+        limits,
+        reason,
+        overrideBudget,
+      };
       return startOnMachine(dependencies, call, rules);
     }),
   );

@@ -120,7 +120,8 @@ async function wavesInView(
     'waves-in-view',
     `WITH w AS (SELECT max(number) AS last, min(number) FILTER (WHERE state = 'waiting') AS next
        FROM rollout_waves WHERE rollout_id = $1)
-     SELECT number, state, gate, approved_by, soaks_until, w.last, ${COUNT_COLUMNS} FROM rollout_waves, w
+     SELECT number, state, gate, approval_rule, approver_role, approved_by, soaks_until, w.last, ${COUNT_COLUMNS}
+     FROM rollout_waves, w
      WHERE rollout_id = $1 AND (state IN ('running', 'soaking', 'waiting_for_approval') OR number = w.next OR number = ANY($2))
      ORDER BY number`,
     [rolloutId, recovered.map(({ wave }) => wave)],
@@ -133,6 +134,7 @@ async function wavesInView(
     machines: countsOf(row),
     soaksUntil: row.soaks_until,
     isLast: row.number === row.last,
+    approvedAs: row.approval_rule === '' ? null : row.approver_role,
   }));
 }
 
