@@ -9,6 +9,11 @@ export function isStorable(text: string): boolean {
   return !UNSTORABLE.test(text);
 }
 
+/** A list may have 100,000 texts: to walk through it as through a message costs more than decoding it. */
+function isStorableList(value: object): boolean {
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string' && isStorable(entry));
+}
+
 /** The path of keys and indexes to such a text in a value; null: there is none. Nesting does not use the stack. */
 export function unstorablePath(value: unknown): readonly string[] | null {
   const open: Array<{ readonly value: unknown; readonly path: readonly string[] }> = [{ value, path: [] }];
@@ -19,6 +24,7 @@ export function unstorablePath(value: unknown): readonly string[] | null {
       continue;
     }
     if (typeof current !== 'object' || current === null || ArrayBuffer.isView(current)) continue;
+    if (isStorableList(current)) continue;
     // A oneof is named after its field that is set.
     if ('case' in current && 'value' in current && typeof current.case === 'string') {
       open.push({ value: current.value, path: [...path.slice(0, -1), current.case] });

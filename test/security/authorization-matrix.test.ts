@@ -59,7 +59,9 @@ function addToTable(part: string, what: string, rows: readonly MatrixRow[]): voi
   addToSecurityTable({ part, what, cases: rows.length, deviations: deviations(rows).length });
 }
 
-test('every method and route lets in exactly the callers that may call it', async () => {
+test('every method and route lets in exactly the callers that may call it', {
+  timeout: 300_000,
+}, async () => {
   const rows = await roleRows(site, methods);
   addToTable(
     'authorization',
@@ -71,7 +73,9 @@ test('every method and route lets in exactly the callers that may call it', asyn
   expect(deviations(rows)).toEqual([]);
 });
 
-test('every method and route keeps to the scope of its caller', { tags: ['extended'] }, async () => {
+const SCOPES = { tags: ['extended'], timeout: 300_000 };
+
+test('every method and route keeps to the scope of its caller', SCOPES, async () => {
   const before = await site.server.machines.getMachine({ machineId: site.globex.machineId });
   const rows = await scopeRows(site, methods);
   const ways = site.scoped.map(({ way }) => way).join(', ');

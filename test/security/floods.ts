@@ -171,7 +171,8 @@ async function rapidReset({ ca }: FloodTarget, scale: number, url: string) {
     await sleep(1);
   }
   let isClosed = !isOpenAtServer(ports);
-  for (let waited = 0; !isClosed && waited < 100; waited += 1) {
+  // The server is this process too: it has yet to read what was sent to it.
+  for (let waited = 0; !isClosed && waited < 1_200; waited += 1) {
     await sleep(50);
     isClosed = !isOpenAtServer(ports);
   }

@@ -5,8 +5,12 @@
  */
 import { gzipSync } from 'node:zlib';
 import { create, type DescMethod, type DescService, toBinary, toJson } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { CreatePlanRequestSchema } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
-import { PreviewRolloutRequestSchema } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
+import {
+  CreateRolloutRequestSchema,
+  PreviewRolloutRequestSchema,
+} from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import {
   ListMachinesRequestSchema,
   RegisterMachineRequestSchema,
@@ -130,6 +134,60 @@ export function manyIds(token: string): LargeRequest[] {
 }
 
 const ROLLOUT = '/baremetal.fleet.v1.RolloutService/PreviewRollout';
+
+export const LARGE_FLEET = 100_000;
+export const nameInLargeFleet = (n: number) => `machine-of-a-large-fleet-${n}`;
+
+/** Of which all machines exist; each creation is another one. */
+export function largeRollouts(token: string, creations: number): LargeRequest[] {
+  const own: Authorized = { authorization: `Bearer ${token}` };
+  const spec = {
+    machineIds: Array.from({ length: LARGE_FLEET }, (_, n) => nameInLargeFleet(n)),
+    steps: [{ step: { case: 'reboot' as const, value: {} } }],
+    limits: [{ groupBy: 'location.rack', maxUnavailable: '1' }],
+    // It is not executed meanwhile.
+    startAt: timestampFromMs(Date.now() + 86_400_000),
+  };
+  const previewed = create(PreviewRolloutRequestSchema, { spec });
+  const created = (n: number) => create(CreateRolloutRequestSchema, { spec, requestId: `large-${n}` });
+  const path = '/baremetal.fleet.v1.RolloutService/CreateRollout';
+  return [
+    grpc('preview', ROLLOUT, toBinary(PreviewRolloutRequestSchema, previewed), own),
+    connectJson('preview', ROLLOUT, json(toJson(PreviewRolloutRequestSchema, previewed)), own),
+    ...Array.from({ length: creations }, (_, n) => [
+      grpc('create', path, toBinary(CreateRolloutRequestSchema, created(2 * n)), own),
+      connectJson('create', path, json(toJson(CreateRolloutRequestSchema, created(2 * n + 1))), own),
+    ]).flat(),
+  ];
+}
+
+/** Whose answers are as long as they can be, about a large fleet and a rollout of all of it. */
+export function largeAnswers(
+  { admin, viewer }: { readonly admin: string; readonly viewer: string },
+  rolloutId: string,
+): LargeRequest[] {
+  const own: Authorized = { authorization: `Bearer ${viewer}` };
+  const machineIds = Array.from({ length: 1_000 }, (_, n) => nameInLargeFleet(n));
+  const fleet = '/baremetal.fleet.v1.FleetService';
+  const rollouts = '/baremetal.fleet.v1.RolloutService';
+  const facets = { facets: ['phase', 'location.rack', 'effective_state'] };
+  const of = (path: string, message: unknown) =>
+    connectJson(path.slice(path.lastIndexOf('/') + 1), path, json(message), own);
+  return [
+    of(`${rollouts}/GetRollout`, { rolloutId }),
+    of(`${rollouts}/ListRollouts`, { pageSize: 1_000 }),
+    of(`${rollouts}/ListRolloutMachines`, { rolloutId, pageSize: 1_000 }),
+    of('/baremetal.v2.MachineService/ListMachines', { pageSize: 1_000 }),
+    of(`${fleet}/GetMachines`, { machineIds }),
+    of(`${fleet}/CountMachines`, facets),
+    of(`${fleet}/GetOverview`, {}),
+    of(`${fleet}/ListEvents`, { pageSize: 1_000 }),
+    grpc('IndexMachines', `${fleet}/IndexMachines`, new Uint8Array(), own),
+    grpc('ExportAudit', '/baremetal.admin.v1.AdminService/ExportAudit', new Uint8Array(), {
+      authorization: `Bearer ${admin}`,
+    }),
+  ];
+}
 
 /** As many as a machine keeps: 64 KiB of them. */
 function legalLabels(): Record<string, string> {

@@ -16,15 +16,22 @@ export interface PlannedWave<Machine> {
   readonly machines: readonly Machine[];
 }
 
-/** Waves without machines are left out. */
-export function planWaves<Machine extends PlannedMachine>(
+/** How many machines are looked at between two pauses. */
+const IN_ONE_PIECE = 5_000;
+
+/**
+ * Waves without machines are left out. A hundred thousand machines keep other calls waiting, so it pauses now and then: whoever runs
+ * it goes on when the others had their turn.
+ */
+export function* planWaves<Machine extends PlannedMachine>(
   plan: WavePlan,
   machines: readonly Machine[],
-): PlannedWave<Machine>[] {
-  const waves = 'by' in plan ? wavesByField(plan.order, machines) : wavesBySize(plan.sizes, machines);
-  return waves
-    .filter(({ machines: members }) => members.length > 0)
-    .map(({ name, machines: members }) => ({ name, machines: interleaved(members) }));
+): Generator<void, PlannedWave<Machine>[]> {
+  const waves = 'by' in plan ? yield* wavesByField(plan.order, machines) : wavesBySize(plan.sizes, machines);
+  const planned: PlannedWave<Machine>[] = [];
+  for (const { name, machines: members } of waves)
+    if (members.length > 0) planned.push({ name, machines: yield* interleaved(members) });
+  return planned;
 }
 
 function wavesBySize<Machine>(
@@ -42,12 +49,13 @@ function wavesBySize<Machine>(
   return waves;
 }
 
-function wavesByField<Machine extends PlannedMachine>(
+function* wavesByField<Machine extends PlannedMachine>(
   order: readonly string[],
   machines: readonly Machine[],
-): PlannedWave<Machine>[] {
+): Generator<void, PlannedWave<Machine>[]> {
   const groups = new Map<string, Machine[]>();
-  for (const machine of machines) {
+  for (const [index, machine] of machines.entries()) {
+    if (isPause(index)) yield;
     const group = groups.get(machine.waveGroup);
     if (group) group.push(machine);
     else groups.set(machine.waveGroup, [machine]);
@@ -57,20 +65,25 @@ function wavesByField<Machine extends PlannedMachine>(
 }
 
 /**
- * One machine of each group, then the second of each: a limit by group then holds up as few as possible. By counting, because to
- * sort a hundred thousand keeps other calls waiting.
+ * One machine of each group, then the second of each: a limit by group then holds up as few as possible. By counting, because
+ * sorting can't pause.
  */
-function interleaved<Machine extends PlannedMachine>(machines: readonly Machine[]): readonly Machine[] {
+function* interleaved<Machine extends PlannedMachine>(
+  machines: readonly Machine[],
+): Generator<void, readonly Machine[]> {
   const seen = new Map<string, number>();
-  const ranks = machines.map(({ limitGroup }) => {
+  const ranks = new Uint32Array(machines.length);
+  for (const [index, { limitGroup }] of machines.entries()) {
+    if (isPause(index)) yield;
     const rank = seen.get(limitGroup) ?? 0;
     seen.set(limitGroup, rank + 1);
-    return rank;
-  });
+    ranks[index] = rank;
+  }
   if (seen.size <= 1) return machines;
   const places = firstPlaces(ranks);
-  const ordered = [...machines];
+  const ordered = machines.slice();
   for (const [index, machine] of machines.entries()) {
+    if (isPause(index)) yield;
     const rank = ranks[index] ?? 0;
     const place = places[rank] ?? 0;
     ordered[place] = machine;
@@ -79,13 +92,13 @@ function interleaved<Machine extends PlannedMachine>(machines: readonly Machine[
   return ordered;
 }
 
+const isPause = (index: number) => index > 0 && index % IN_ONE_PIECE === 0;
+
 /** For each rank, how many have a smaller one. */
-function firstPlaces(ranks: readonly number[]): number[] {
-  const counts: number[] = [];
-  for (const rank of ranks) counts[rank] = (counts[rank] ?? 0) + 1;
-  let before = 0;
-  return counts.map((count) => {
-    before += count;
-    return before - count;
-  });
+function firstPlaces(ranks: Uint32Array): Uint32Array {
+  const places = new Uint32Array(ranks.length + 1);
+  for (const rank of ranks) places[rank + 1] = (places[rank + 1] ?? 0) + 1;
+  for (let rank = 1; rank < places.length; rank += 1)
+    places[rank] = (places[rank] ?? 0) + (places[rank - 1] ?? 0);
+  return places;
 }

@@ -12,7 +12,8 @@ export function rolloutNotFound(rolloutId: string): Fault {
 export function rolloutEnded(rolloutId: string, state: RolloutState): Fault {
   return new Fault('ROLLOUT_ENDED', {
     message: `${rolloutId} has already ended (${state})`,
-    metadata: { rollout_id: rolloutId, state },
+    // Only one that failed has machines to retry.
+    metadata: { rollout_id: rolloutId, state, ...(state === 'failed' && { failed_rollout_id: rolloutId }) },
     violations: [{ subject: `rollouts/${rolloutId}`, description: `is ${state}` }],
   });
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../error/fault.ts';
+import { isMachineId } from '../machine/machine-input.ts';
 import { durationText, readDuration } from './duration-text.ts';
 import { checkRolloutSpec } from './spec-input.ts';
 import type { WrittenSpec, WrittenStep } from './written-spec.ts';
@@ -32,7 +33,11 @@ function written(fields: Partial<WrittenSpec> = {}): WrittenSpec {
 }
 
 function check(fields: Partial<WrittenSpec>) {
-  return checkRolloutSpec(written(fields));
+  const all = written(fields);
+  return checkRolloutSpec(
+    all,
+    all.machineIds.findIndex((id) => !isMachineId(id)),
+  );
 }
 
 function refusal(fields: Partial<WrittenSpec>): Fault {
@@ -249,7 +254,7 @@ describe('the spec of a rollout', () => {
   });
 
   it('is required', () => {
-    expect(() => checkRolloutSpec(undefined)).toThrow('spec is required');
+    expect(() => checkRolloutSpec(undefined, -1)).toThrow('spec is required');
   });
 });
 

@@ -5,7 +5,7 @@
 import { METRIC_NAMES } from '../agent/agent.ts';
 import { membersOf } from '../budget/limit.ts';
 import { Fault, invalidField, missingField } from '../error/fault.ts';
-import { checkMachineId, checkText, isMachineId } from '../machine/machine-input.ts';
+import { checkMachineId, checkText } from '../machine/machine-input.ts';
 import { readAmount } from './amount-text.ts';
 import { readDuration } from './duration-text.ts';
 import { checkGroupField } from './group-field.ts';
@@ -44,10 +44,11 @@ const NO_STOP: StopRules = {
 };
 
 /**
- * Throws one Fault with every field that is wrong. Whether the deadline has passed is checkDeadline's to say. A machine that was
- * written twice is there twice: of a hundred thousand ids, distinctInTurns makes them distinct.
+ * Throws one Fault with every field that is wrong. Whether the deadline has passed is checkDeadline's to say. There may be a hundred
+ * thousand ids, and to look at all of them keeps other calls waiting: `wrongId` is the place of the first that is no id, which
+ * the caller finds in turns (-1: none is), as it makes them distinct.
  */
-export function checkRolloutSpec(written: WrittenSpec | undefined): RolloutSpec {
+export function checkRolloutSpec(written: WrittenSpec | undefined, wrongId: number): RolloutSpec {
   if (!written) throw missingField('spec');
   const problems = new Problems();
   const read = <Value>(check: () => Value, otherwise: Value): Value => problems.read(check, otherwise);
@@ -57,7 +58,7 @@ export function checkRolloutSpec(written: WrittenSpec | undefined): RolloutSpec 
   const spec: RolloutSpec = {
     name: read(() => checkText(written.name.trim(), 'spec.name', MAX_NAME), '') || nameOf(steps),
     filter: written.filter === '' ? '' : read(() => checkMachineFilter(written.filter, 'spec.filter'), ''),
-    machineIds: read(() => checkMachineIds(written.machineIds, 'spec.machine_ids'), []),
+    machineIds: read(() => checkMachineIds(written.machineIds, 'spec.machine_ids', wrongId), []),
     follow: written.follow,
     steps,
     waves,
@@ -127,12 +128,10 @@ function checkMachines({ filter, machineIds, follow }: WrittenSpec): void {
   if (follow && machineIds.length > 0) throw invalidField('spec.follow', 'needs a filter');
 }
 
-export function checkMachineIds(ids: readonly string[], field: string): readonly string[] {
+export function checkMachineIds(ids: readonly string[], field: string, wrongId: number): readonly string[] {
   if (ids.length > MAX_MACHINES)
     throw invalidField(field, `must be at most ${MAX_MACHINES}; there are ${ids.length}`);
-  // The name of a place is made for the one that is wrong: 100,000 of them would keep other calls waiting.
-  const wrong = ids.findIndex((id) => !isMachineId(id));
-  if (wrong >= 0) checkMachineId(ids[wrong] ?? '', `${field}[${wrong}]`);
+  if (wrongId >= 0) checkMachineId(ids[wrongId] ?? '', `${field}[${wrongId}]`);
   return ids;
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../../domain/access/caller.ts';
 import type { Rollout } from '../../domain/rollout/rollout.ts';
 import { noEligibleMachines } from '../../domain/rollout/rollout-faults.ts';
@@ -5,6 +6,7 @@ import type { RolloutSpec } from '../../domain/rollout/rollout-spec.ts';
 import { checkDeadline } from '../../domain/rollout/spec-input.ts';
 import { findRollout } from '../../store/rollouts/find-rollouts.ts';
 import { findByRequest, insertRollout } from '../../store/rollouts/insert-rollout.ts';
+import { requestFingerprint } from '../../store/rollouts/request-fingerprint.ts';
 import { checkMayRollOut, type ResolvedRollout, resolveRollout } from './resolve-rollout.ts';
 import type { RolloutDependencies } from './rollout-dependencies.ts';
 import { missingReferences } from './rollout-input.ts';
@@ -40,7 +42,9 @@ export async function createRollout(
 ): Promise<Rollout> {
   const { database, newRolloutId, now } = dependencies;
   const { actor, scope } = caller;
-  const fingerprint = parts.rollsBack === '' ? JSON.stringify(['', spec]) : rollbackFingerprint(parts);
+  const fingerprint =
+    parts.rollsBack === '' ? requestFingerprint(JSON.stringify(['', spec])) : rollbackFingerprint(parts);
+  await nextTurn();
   const before = requestId === '' ? null : await findByRequest(database, { actor, requestId, fingerprint });
   if (before !== null) return storedRollout(dependencies, before);
   checkDeadline(spec.deadline, 'spec.deadline', now());

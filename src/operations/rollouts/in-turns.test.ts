@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { distinctInTurns, inTurns } from './in-turns.ts';
+import { distinctInTurns, findIndexInTurns, inPauses, inTurns } from './in-turns.ts';
 
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `m-${n}`);
 
@@ -24,4 +24,25 @@ it('gives others their turn between the pieces of a long list', async () => {
   await distinctInTurns(ids(50_001));
   isDone = true;
   expect(turns).toBeGreaterThanOrEqual(10);
+});
+
+it('finds the first of a long list, wherever it is', async () => {
+  const all = ids(12_000);
+  for (const wanted of ['m-0', 'm-4999', 'm-5000', 'm-11999'])
+    expect(await findIndexInTurns(all, (id) => id === wanted)).toBe(all.indexOf(wanted));
+  expect(await findIndexInTurns(all, () => false)).toBe(-1);
+});
+
+it('gives others a turn in every pause', async () => {
+  let turns = 0;
+  function* work() {
+    for (let n = 0; n < 3; n += 1) {
+      setImmediate(() => {
+        turns += 1;
+      });
+      yield;
+    }
+    return turns;
+  }
+  expect(await inPauses(work())).toBe(3);
 });

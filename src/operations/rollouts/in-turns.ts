@@ -14,6 +14,28 @@ export async function* inTurns<Entry>(list: readonly Entry[]): AsyncGenerator<re
   }
 }
 
+/** Work that pauses, with the turn of others in each pause. */
+export async function inPauses<Result>(work: Generator<void, Result>): Promise<Result> {
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done) return step.value;
+    await nextTurn();
+  }
+}
+
+/** The place of the first entry that is not as it should be; -1: all are. */
+export async function findIndexInTurns<Entry>(
+  list: readonly Entry[],
+  isWrong: (entry: Entry) => boolean,
+): Promise<number> {
+  let before = 0;
+  for await (const piece of inTurns(list)) {
+    const found = piece.findIndex(isWrong);
+    if (found >= 0) return before + found;
+    before += piece.length;
+  }
+  return -1;
+}
+
 /** Each once, in the order in which they were first named. */
 export async function distinctInTurns(ids: readonly string[]): Promise<string[]> {
   const seen = new Set<string>();

@@ -2,6 +2,7 @@
  * What CreateRollout would do now, and changes nothing: the machines by wave, who is left out and why, what binds, how long it
  * takes, and what would be refused. Creation resolves machines with the very same function.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../../domain/access/caller.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import { allowedOf } from '../../domain/rollout/amount.ts';
@@ -71,6 +72,7 @@ export async function previewRollout(
     ...refusalOf(() => checkMayRollOut(spec, caller)),
     ...(spec.follow ? [] : refusalOf(() => checkSomethingToDo(resolved))),
   ].map(({ message }) => message);
+  await nextTurn();
   const eligible = resolved.machines.filter(({ wave }) => wave > 0);
   const startsAt = nextOpening(spec, later(spec.startAt, now()));
   const { limits, groups } = await previewLimits(dependencies, { spec, machines: eligible, caller });
@@ -78,6 +80,7 @@ export async function previewRollout(
     database,
     eligible.map(({ machineId }) => machineId),
   );
+  await nextTurn();
   const estimated = startsAt && (await estimate(dependencies, spec, { ...resolved, groups, startsAt }));
   return {
     total: resolved.machines.length,

@@ -16,7 +16,7 @@ import { STEP_METHODS, type StepMethod } from '../../domain/rollout/step-method.
 import { listMachines } from '../../store/machines/list.ts';
 import { findMachines } from '../../store/machines/machines.ts';
 import { type DecidedStep, eligibilityOf } from './eligibility.ts';
-import { inTurns } from './in-turns.ts';
+import { inPauses, inTurns } from './in-turns.ts';
 import type { RolloutDependencies } from './rollout-dependencies.ts';
 
 export interface ResolvedMachine {
@@ -89,11 +89,12 @@ export async function resolveRollout(
     }
   }
   await nextTurn();
-  const waves = planWaves(spec.waves, eligible);
+  const waves = await inPauses(planWaves(spec.waves, eligible));
   const resolved: ResolvedMachine[] = [];
   for (const [index, { machines }] of waves.entries())
     for await (const piece of inTurns(machines))
       for (const machine of piece) resolved.push(inWave(machine, index + 1));
+  await nextTurn();
   return {
     machines: resolved.concat(refused, missing),
     waves: waves.map((wave, index) => resolvedWave(spec, wave, index)),

@@ -8,6 +8,7 @@ import { NO_FAILURES } from '../../domain/rollout/stop-rule.ts';
 import type { Database, Session } from '../database/database.ts';
 import { appendEvents } from '../events/append-events.ts';
 import { termsOf } from '../owned-records.ts';
+import { FINGERPRINT } from './request-fingerprint.ts';
 import { rolloutEvent } from './rollout-event.ts';
 
 export interface NewRollout {
@@ -119,7 +120,7 @@ export async function findByRequest(
 ): Promise<string | null> {
   const [row] = await session.run<{ rollout_id: string; request_fingerprint: string }>(
     'find-rollout-by-request',
-    'SELECT rollout_id, request_fingerprint FROM rollouts WHERE created_by = $1 AND request_id = $2',
+    `SELECT rollout_id, ${FINGERPRINT} AS request_fingerprint FROM rollouts WHERE created_by = $1 AND request_id = $2`,
     [actorLabel(actor), requestId],
   );
   if (!row) return null;

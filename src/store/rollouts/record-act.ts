@@ -13,6 +13,7 @@ import type { Database, Session } from '../database/database.ts';
 import { appendEvents } from '../events/append-events.ts';
 import { readableIn } from '../filter/scope-condition.ts';
 import { rolloutRequestReused } from './insert-rollout.ts';
+import { FINGERPRINT } from './request-fingerprint.ts';
 import { rolloutEvent } from './rollout-event.ts';
 import { ROLLOUT_COLUMNS, type RolloutRow, specOfStored } from './rollout-rows.ts';
 
@@ -106,16 +107,17 @@ export async function isRepeated(
   if (requestId === '') return false;
   const [row] = await session.run<{ request_fingerprint: string }>(
     'find-rollout-act',
-    'SELECT request_fingerprint FROM rollout_actions WHERE rollout_id = $1 AND done_by = $2 AND request_id = $3',
+    `SELECT ${FINGERPRINT} AS request_fingerprint FROM rollout_actions WHERE rollout_id = $1 AND done_by = $2 AND request_id = $3`,
     [rolloutId, actorLabel(actor), requestId],
   );
   if (row && row.request_fingerprint !== fingerprint) throw rolloutRequestReused(rolloutId, requestId);
   return row !== undefined;
 }
 
+/** What was read of the spec has no ids of machines (rollout-rows.ts), and an act changes none. */
 const WRITE = `
   UPDATE rollouts SET state = $2, reason = coalesce($3, reason), waiting_for = coalesce($4, waiting_for),
-    spec = coalesce($5, spec), tally = coalesce($6, tally), cancel_running = coalesce($7, cancel_running),
+    spec = coalesce($5::jsonb || jsonb_build_object('machineIds', spec->'machineIds'), spec), tally = coalesce($6, tally), cancel_running = coalesce($7, cancel_running),
     finished_at = CASE WHEN $8 THEN coalesce(finished_at, now()) END, epoch = epoch + 1, revision = revision + 1
   WHERE rollout_id = $1`;
 

@@ -40,7 +40,6 @@ export interface RolloutRow {
   created_by: string;
   scope: string;
   scope_terms: string[];
-  request_fingerprint: string;
   rolls_back: string;
   owner: string | null;
   epoch: number;
@@ -50,8 +49,12 @@ export interface RolloutRow {
   finished_at: Date | null;
 }
 
-export const ROLLOUT_COLUMNS = `rollout_id, spec, state, reason, waiting_for, tally, cancel_running, actor, created_by, scope,
-  scope_terms, request_fingerprint, rolls_back, owner, epoch, revision, created_at, started_at, finished_at`;
+/**
+ * The ids that a spec names are left out: there may be a hundred thousand, only the answer about a single rollout shows them, and
+ * readMachineIds (machine-ids.ts) reads them in pieces. A list, a stream and each pass of the execution would wait for them.
+ */
+export const ROLLOUT_COLUMNS = `rollout_id, spec || '{"machineIds": []}' AS spec, state, reason, waiting_for, tally, cancel_running,
+  actor, created_by, scope, scope_terms, rolls_back, owner, epoch, revision, created_at, started_at, finished_at`;
 
 export interface CountsRow {
   pending: number;

@@ -13,7 +13,7 @@ const WIRE = { varint: 0, fixed64: 1, bytes: 2, startGroup: 3, endGroup: 4, fixe
 
 /** Why a message is refused; null: it is small enough, or not a message. */
 export function tooManyFields(desc: DescMessage, bytes: Uint8Array, limits: FieldLimits): string | null {
-  const scan: Scan = { bytes, limits, fields: 0, problem: null };
+  const scan: Scan = { bytes, limits, at: 0, fields: 0, problem: null };
   scanMessage(scan, contentsOf(desc), { start: 0, end: bytes.length, depth: 1 });
   return scan.problem;
 }
@@ -21,6 +21,8 @@ export function tooManyFields(desc: DescMessage, bytes: Uint8Array, limits: Fiel
 interface Scan {
   readonly bytes: Uint8Array;
   readonly limits: FieldLimits;
+  /** What is read next. */
+  at: number;
   fields: number;
   problem: string | null;
 }
@@ -36,27 +38,28 @@ function scanMessage(scan: Scan, contents: Contents, { start, end, depth }: Rang
     scan.problem = `it is nested more than ${scan.limits.depth} levels deep`;
     return;
   }
-  let at = start;
+  scan.at = start;
   let groups = 0;
-  while (at < end && scan.problem === null) {
-    const tag = readVarint(scan.bytes, at, end);
-    at = tag.next;
+  while (scan.at < end && scan.problem === null) {
+    const tag = nextVarint(scan, end);
     if (!countField(scan)) return;
-    switch (tag.value & 7) {
+    switch (tag & 7) {
       case WIRE.varint:
-        at = readVarint(scan.bytes, at, end).next;
+        nextVarint(scan, end);
         break;
       case WIRE.fixed64:
-        at += 8;
+        scan.at += 8;
         break;
       case WIRE.fixed32:
-        at += 4;
+        scan.at += 4;
         break;
       case WIRE.bytes: {
-        const length = readVarint(scan.bytes, at, end);
-        at = length.next + length.value;
-        const inner = { start: length.next, end: Math.min(at, end), depth: depth + 1 };
-        scanBytes(scan, contents.get(tag.value >>> 3), inner);
+        const length = nextVarint(scan, end);
+        const content = contents.get(tag >>> 3);
+        const after = scan.at + length;
+        if (content !== undefined)
+          scanBytes(scan, content, { start: scan.at, end: Math.min(after, end), depth: depth + 1 });
+        scan.at = after;
         break;
       }
       case WIRE.startGroup:
@@ -110,14 +113,26 @@ function contentOf(field: DescField): Content | null {
 }
 
 /** Texts and bytes are one field; packed numbers are one for each byte at most. */
-function scanBytes(scan: Scan, content: Content | undefined, range: Range): void {
-  if (content === undefined) return;
+function scanBytes(scan: Scan, content: Content, range: Range): void {
   if (content !== 'packed') {
     scanMessage(scan, content.message, range);
     return;
   }
   scan.fields += Math.max(0, range.end - range.start - 1);
   if (scan.fields > scan.limits.fields) scan.problem = `it has more than ${scan.limits.fields} fields`;
+}
+
+/** Without an object for each: there may be a hundred thousand. */
+function nextVarint(scan: Scan, end: number): number {
+  const { bytes } = scan;
+  const first = bytes[scan.at] ?? 0;
+  if (scan.at < end && first < 0x80) {
+    scan.at += 1;
+    return first;
+  }
+  const { value, next } = readVarint(bytes, scan.at, end);
+  scan.at = next;
+  return value;
 }
 
 /** Values beyond 32 bits lose their upper part, which no length or tag needs. */

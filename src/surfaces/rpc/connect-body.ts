@@ -13,11 +13,11 @@ import { Fault } from '../../domain/error/fault.ts';
 import {
   checkBinary,
   checkJson,
+  isDecodedInTurns,
   maxBytesOf,
   requestTooLarge,
-  takesManyIds,
 } from '../limits/message-limits.ts';
-import { binaryInSlices, jsonMessageInSlices } from './decode-in-slices.ts';
+import { checkedBinaryInSlices, jsonMessageInSlices } from './decode-in-slices.ts';
 import { takesNumberTexts, withNumberTexts } from './number-texts.ts';
 
 export interface Framing {
@@ -76,9 +76,11 @@ export async function withCheckedBody(
   const body = await readUpTo(request, limit + (framing.envelope ? ENVELOPE_BYTES : 0), limit);
   const read = await messageOf(body, framing, encoding as 'identity' | keyof typeof INFLATE, limit, method);
   const message = framing.binary ? checkedBinary(method, read) : checkedJson(method, read);
-  if (!takesManyIds(method.name))
+  // The library quotes what it can't decode, and half of a surrogate pair can't be in the trailers of gRPC-Web.
+  const isWebJson = framing.envelope === 'web' && !framing.binary;
+  if (!isWebJson && !isDecodedInTurns(method, message.length))
     return { request: withMessage(request, framing, message), framing, message, decoded: null };
-  const decoded = await (framing.binary ? binaryInSlices : jsonMessageInSlices)(method, message);
+  const decoded = await (framing.binary ? checkedBinaryInSlices : jsonMessageInSlices)(method, message);
   return { request: withEmptyBody(method, request), framing, message, decoded };
 }
 
@@ -91,7 +93,7 @@ function checkedJson(method: DescMethod, message: Uint8Array): Uint8Array {
   if (!isUtf8(message)) throw malformed(method, 'it is not UTF-8');
   checkJson(method, message);
   // Long lists are decoded in slices, which does it too.
-  return takesNumberTexts(method) && !takesManyIds(method.name)
+  return takesNumberTexts(method) && !isDecodedInTurns(method, message.length)
     ? withNumberTexts(method.input, message)
     : message;
 }
@@ -134,7 +136,11 @@ async function readUpTo({ body }: UniversalServerRequest, maxBytes: number, limi
     if (length > maxBytes) throw requestTooLarge(limit);
     chunks.push(next.value);
   }
-  return Buffer.concat(chunks);
+  const [first] = chunks;
+  // A body that was read before comes in one piece, and may be 4 MiB: it is not copied.
+  return first && chunks.length === 1
+    ? Buffer.from(first.buffer, first.byteOffset, length)
+    : Buffer.concat(chunks);
 }
 
 async function messageOf(

@@ -12,6 +12,7 @@ import { type Credentials, credentialsOfRequest } from '../access/credentials.ts
 import {
   checkBinary,
   checkJson,
+  isDecodedInTurns,
   maxBytesOf,
   requestTooLarge,
   takesManyIds,
@@ -102,7 +103,7 @@ async function answer(exchange: Exchange, dependencies: CallDependencies): Promi
     const body = await readBody(request, maxBytesOf(method));
     // The client is gone.
     if (body === null) return true;
-    const message = decoded(method, format, body);
+    const message = isDecodedInTurns(method, body.length) ? null : decoded(method, format, body);
     if (message === null) {
       handovers.set(request, { call, body });
       return false;
@@ -140,7 +141,7 @@ function readBody({ raw, headers }: FastifyRequest, limit: number): Promise<Buff
   });
 }
 
-/** Null: the library finds out what is wrong with it. */
+/** Null: what takes the call next finds out what is wrong with it. */
 function decoded(method: DescMethod, format: 'json' | 'binary', body: Buffer): object | null {
   const { input } = method;
   if (format === 'binary') {

@@ -5,6 +5,8 @@ import {
   RolloutService,
   SkipMachinesRequestSchema,
 } from '../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
+import { MachineService, RegisterMachineRequestSchema } from '../../gen/baremetal/v2/machine_service_pb.ts';
+import { isDecodedInTurns } from '../limits/message-limits.ts';
 import { binaryInSlices, jsonMessageInSlices } from './decode-in-slices.ts';
 
 const { previewRollout, skipMachines } = RolloutService.method;
@@ -48,6 +50,30 @@ describe('a message that is decoded in slices is what it would be as a whole', (
     expect(await jsonMessageInSlices(previewRollout, textOf({}))).toEqual(
       fromJson(PreviewRolloutRequestSchema, {}),
     );
+  });
+});
+
+describe('a long message of any other call, too', () => {
+  const labels = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`key-${n}`, 'v'.repeat(2_000)]));
+  const register = create(RegisterMachineRequestSchema, {
+    machine: { machineId: 'm-1', labels, spec: { sshEndpoint: '10.0.0.1:22', location: { rack: 'r1' } } },
+  });
+  const { registerMachine } = MachineService.method;
+
+  it('in both formats, with its map and its messages', async () => {
+    const bytes = toBinary(RegisterMachineRequestSchema, register);
+    expect(isDecodedInTurns(registerMachine, bytes.length)).toBe(true);
+    expect(isDecodedInTurns(registerMachine, 1_000)).toBe(false);
+    expect(await binaryInSlices(registerMachine, bytes)).toEqual(register);
+    const text = textOf(toJson(RegisterMachineRequestSchema, register));
+    expect(await jsonMessageInSlices(registerMachine, text)).toEqual(register);
+  });
+
+  it('in JSON, without taking a number for a text', async () => {
+    const text = textOf({ machine: { machineId: 7 } });
+    await expect(jsonMessageInSlices(registerMachine, text)).rejects.toMatchObject({
+      reason: 'MALFORMED_MESSAGE',
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * Decodes calls that may name every machine of a fleet. The decoder takes tens of milliseconds for 100,000 ids, so it gets a few
+ * Decodes calls that may name every machine of a fleet, and other long ones. The decoder takes tens of milliseconds for 100,000 ids, so it gets a few
  * thousand at a time, and other calls have their turn in between. A message may be cut between any two fields: the decoder adds what
  * follows to what it has, for a list and for a message within the message, and so the result is the same.
  */
@@ -17,7 +17,7 @@ import { Fault } from '../../domain/error/fault.ts';
 import { checkBinary, maxBytesOf, requestTooLarge } from '../limits/message-limits.ts';
 import { readVarint } from '../limits/wire-fields.ts';
 import { malformedText } from './decode-failure.ts';
-import { numbersAsTexts } from './number-texts.ts';
+import { numbersAsTexts, takesNumberTexts } from './number-texts.ts';
 
 const FIELDS_IN_SLICE = 5_000;
 /** A message within the message is cut only where it is long. */
@@ -28,7 +28,15 @@ type Message = MessageShape<DescMessage>;
 export async function binaryInSlices(method: DescMethod, bytes: Uint8Array): Promise<Message> {
   const maxBytes = maxBytesOf(method);
   if (bytes.length > maxBytes) throw requestTooLarge(maxBytes);
+  // Putting the message together was the turn before.
+  await nextTurn();
   checkBinary(method, bytes);
+  return checkedBinaryInSlices(method, bytes);
+}
+
+/** Of a message whose size and fields were checked. */
+export async function checkedBinaryInSlices(method: DescMethod, bytes: Uint8Array): Promise<Message> {
+  await nextTurn();
   return merged(method, binarySlices(method.input, bytes), (message, slice) =>
     mergeFromBinary(method.input, message, slice),
   );
@@ -40,12 +48,13 @@ export async function jsonMessageInSlices(method: DescMethod, text: Uint8Array):
   await nextTurn();
   let written: JsonValue;
   try {
-    written = JSON.parse(Buffer.from(text).toString('utf8'));
+    // A view, not a copy.
+    written = JSON.parse(Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString('utf8'));
   } catch (error) {
     throw malformed(method, error);
   }
   await nextTurn();
-  const value = numbersAsTexts(method.input, written) as JsonValue;
+  const value = takesNumberTexts(method) ? (numbersAsTexts(method.input, written) as JsonValue) : written;
   return merged(method, jsonSlices(method.input, value), (message, slice) =>
     mergeFromJson(method.input, message, slice),
   );

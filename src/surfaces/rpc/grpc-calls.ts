@@ -8,7 +8,7 @@
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { DescMessage, DescMethod, MessageInitShape } from '@bufbuild/protobuf';
 import { credentialsOfStream } from '../access/credentials.ts';
-import { decodeMessage, takesManyIds } from '../limits/message-limits.ts';
+import { decodeMessage, isDecodedInTurns } from '../limits/message-limits.ts';
 import { encodeBinary } from './codec/binary-encoder.ts';
 import { binaryInSlices } from './decode-in-slices.ts';
 import { encodeInSlices } from './encode-in-slices.ts';
@@ -82,7 +82,7 @@ class GrpcCalls {
 
   #run({ method }: Target, exchange: GrpcExchange, admitted: AdmittedCall, bytes: Buffer): void {
     const { dependencies } = this.#options;
-    const decode = takesManyIds(method.name) ? binaryInSlices : decodeMessage;
+    const decode = isDecodedInTurns(method, bytes.length) ? binaryInSlices : decodeMessage;
     const call = new ReadCall(admitted, exchange, () => decode(method, bytes));
     const done =
       method.methodKind === 'unary'
@@ -167,5 +167,6 @@ function deadlineOf(header: string | string[] | undefined): number | null | 'mal
   if (header === undefined) return null;
   const [, amount, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(header)) ?? [];
   if (amount === undefined || unit === undefined) return 'malformed';
-  return Math.trunc(Number(amount) * UNIT_MS[unit as keyof typeof UNIT_MS]) | 0;
+  // A timer takes no more than this, and would fire at once.
+  return Math.min(Math.trunc(Number(amount) * UNIT_MS[unit as keyof typeof UNIT_MS]), 2 ** 31 - 1);
 }

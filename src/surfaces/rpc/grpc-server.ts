@@ -4,7 +4,7 @@ import type { DescMessage, DescMethod, MessageInitShape } from '@bufbuild/protob
 import * as grpc from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { Fault } from '../../domain/error/fault.ts';
-import { decodeMessage, LARGEST_BODY_BYTES, takesManyIds } from '../limits/message-limits.ts';
+import { decodeMessage, isDecodedInTurns, LARGEST_BODY_BYTES } from '../limits/message-limits.ts';
 import { guardSessions, type SessionLimits } from '../limits/session-guard.ts';
 import type { Readiness } from '../readiness.ts';
 import { grpcCredentials } from '../tls/grpc-credentials.ts';
@@ -186,7 +186,9 @@ function incoming(method: DescMethod, admission: GrpcAdmission, call: ReceivedCa
     ...admission.of(call.metadata),
     signal: gone.signal,
     request: () =>
-      takesManyIds(method.name) ? binaryInSlices(method, call.request) : decodeMessage(method, call.request),
+      isDecodedInTurns(method, call.request.length)
+        ? binaryInSlices(method, call.request)
+        : decodeMessage(method, call.request),
   };
 }
 

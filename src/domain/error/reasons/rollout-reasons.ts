@@ -15,8 +15,8 @@ export const ROLLOUT_REASONS = {
     kind: 'failed_precondition',
     message: '<rollout_id> has already ended (<state>)',
     cause: 'a rollout that has ended starts nothing any more',
-    fix: 'see how it ended; retry its failed machines, or start another rollout',
-    commands: [...SHOW, '{ingot} rollout retry {rollout_id}'],
+    fix: 'see how it ended. Of one that failed, retry the failed machines; after any other end, start another rollout',
+    commands: [...SHOW, '{ingot} rollout retry {failed_rollout_id}'],
   },
   WRONG_ROLLOUT_STATE: {
     kind: 'failed_precondition',

@@ -1,4 +1,5 @@
 /** baremetal.fleet.v1.FleetService: the fleet as a whole: counts, ids in order, events. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Caller } from '../../../domain/access/caller.ts';
@@ -80,6 +81,8 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
         do {
           yield { total, machineIds: ids.slice(from, from + CHUNK) };
           from += CHUNK;
+          // A client that reads fast must not keep the others waiting.
+          await nextTurn();
         } while (from < ids.length);
       },
 

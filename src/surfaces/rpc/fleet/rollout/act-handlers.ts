@@ -25,7 +25,7 @@ import type { ServerDependencies } from '../../server-dependencies.ts';
 import type { CallContext, Handlers } from '../../service.ts';
 import { answer } from './read-handlers.ts';
 import { checkRolloutId } from './rollout-id.ts';
-import { readTime } from './spec-message.ts';
+import { readTime, wrongIdOf } from './spec-message.ts';
 
 interface ActMessage {
   readonly rolloutId: string;
@@ -68,11 +68,11 @@ export function actHandlers(dependencies: ServerDependencies): Pick<Handlers<typ
       act(request, context, {
         act: 'retry',
         errorCode: checkErrorCode(request.errorCode),
-        machineIds: await distinctInTurns(checkMachineIds(request.machineIds, 'machine_ids')),
+        machineIds: await distinctIds(request.machineIds),
       }),
     async skipMachines(request, context) {
       if (request.machineIds.length === 0) throw missingField('machine_ids');
-      const machineIds = await distinctInTurns(checkMachineIds(request.machineIds, 'machine_ids'));
+      const machineIds = await distinctIds(request.machineIds);
       return act(request, context, { act: 'skip', machineIds });
     },
     updateLimits: async (request, context) =>
@@ -81,6 +81,10 @@ export function actHandlers(dependencies: ServerDependencies): Pick<Handlers<typ
       return answer(dependencies, await rollBack(dependencies, { ...checkAct(request), caller }), caller);
     },
   };
+}
+
+async function distinctIds(ids: readonly string[]): Promise<string[]> {
+  return distinctInTurns(checkMachineIds(ids, 'machine_ids', await wrongIdOf(ids)));
 }
 
 function checkAct(request: ActMessage) {

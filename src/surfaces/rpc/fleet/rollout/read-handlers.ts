@@ -8,6 +8,7 @@ import type { RolloutService } from '../../../../gen/baremetal/fleet/v1/rollout_
 import { createRollout } from '../../../../operations/rollouts/create-rollout.ts';
 import { limitsInUse } from '../../../../operations/rollouts/limit-use.ts';
 import { findRollout, listRolloutMachines, listRollouts } from '../../../../store/rollouts/find-rollouts.ts';
+import { readMachineIds } from '../../../../store/rollouts/machine-ids.ts';
 import { pageSize, pageToken, readPageToken } from '../../page-token.ts';
 import { readFilter } from '../../read-filter.ts';
 import type { ServerDependencies } from '../../server-dependencies.ts';
@@ -63,9 +64,13 @@ export function readHandlers(dependencies: ServerDependencies): Pick<Handlers<ty
   };
 }
 
-/** The whole rollout, with how much of its limits is used. */
+/** The whole rollout, with the machines that its spec names and how much of its limits is used. */
 export async function answer(dependencies: ServerDependencies, rollout: Rollout, { scope }: Caller) {
-  return rolloutMessage(rollout, await limitsInUse(dependencies, rollout, scope));
+  const { rolloutId, spec } = rollout;
+  // A spec has a filter or ids.
+  const machineIds = spec.filter === '' ? await readMachineIds(dependencies.database, rolloutId) : [];
+  const whole = { ...rollout, spec: { ...spec, machineIds } };
+  return rolloutMessage(whole, await limitsInUse(dependencies, rollout, scope));
 }
 
 export async function existingRollout(

@@ -64,12 +64,12 @@ export function rolloutMessage(rollout: Rollout, limits: LimitUses): RolloutInit
 
 /** A list leaves out actions, limits and the ids of specs. */
 export function rolloutInList(rollout: Rollout): RolloutInit {
-  return { ...summaryOf(rollout), spec: specWithoutIds(rollout) };
+  return { ...summaryOf(rollout), spec: specMessage(rollout.spec) };
 }
 
 /** The ids of its spec are left out: they never change, and there may be a hundred thousand. */
 export function rolloutInStream(rollout: Rollout, limits: LimitUses): RolloutInit {
-  return { ...summaryOf(rollout), spec: specWithoutIds(rollout), limits, actions: actionsOf(rollout) };
+  return { ...summaryOf(rollout), spec: specMessage(rollout.spec), limits, actions: actionsOf(rollout) };
 }
 
 function summaryOf(rollout: Rollout) {
@@ -89,10 +89,6 @@ function summaryOf(rollout: Rollout) {
     rolledBackBy: [...rollout.rolledBackBy],
     revision: BigInt(rollout.revision),
   };
-}
-
-function specWithoutIds({ spec }: Rollout) {
-  return specMessage({ ...spec, machineIds: [] });
 }
 
 function actionsOf({ actions }: Rollout) {

@@ -1,6 +1,7 @@
 /** The spec of a rollout between the wire and the domain: checked on its way in, and with every default filled in on its way out. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { isMachineId } from '../../../../domain/machine/machine-input.ts';
 import { amountText } from '../../../../domain/rollout/amount-text.ts';
 import { durationText } from '../../../../domain/rollout/duration-text.ts';
 import type { RolloutSpec, RolloutStep, StopRules, Window } from '../../../../domain/rollout/rollout-spec.ts';
@@ -14,7 +15,7 @@ import type {
   StopRulesSchema,
   WindowSchema,
 } from '../../../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
-import { distinctInTurns } from '../../../../operations/rollouts/in-turns.ts';
+import { distinctInTurns, findIndexInTurns } from '../../../../operations/rollouts/in-turns.ts';
 
 export async function readSpec(message: RolloutSpecMessage | undefined): Promise<RolloutSpec> {
   const written = message && {
@@ -22,8 +23,13 @@ export async function readSpec(message: RolloutSpecMessage | undefined): Promise
     startAt: readTime(message.startAt),
     deadline: readTime(message.deadline),
   };
-  const spec = checkRolloutSpec(written);
+  const spec = checkRolloutSpec(written, await wrongIdOf(message?.machineIds ?? []));
   return { ...spec, machineIds: await distinctInTurns(spec.machineIds) };
+}
+
+/** The place of the first text that is no id of a machine; -1: all are. */
+export function wrongIdOf(ids: readonly string[]): Promise<number> {
+  return findIndexInTurns(ids, (id) => !isMachineId(id));
 }
 
 export function readTime(at: Timestamp | undefined): Date | null {
