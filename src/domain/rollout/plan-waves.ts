@@ -20,8 +20,8 @@ export interface PlannedWave<Machine> {
 const IN_ONE_PIECE = 5_000;
 
 /**
- * Waves without machines are left out. A hundred thousand machines keep other calls waiting, so it pauses now and then: whoever runs
- * it goes on when the others had their turn.
+ * Waves without machines are left out. A hundred thousand machines keep other calls waiting, so it pauses now and then: the caller
+ * goes on when the others had their turn.
  */
 export function* planWaves<Machine extends PlannedMachine>(
   plan: WavePlan,

@@ -64,6 +64,8 @@ function guard(session: ServerHttp2Session, limits: SessionLimits, cutOff: () =>
   session.on('stream', (stream) => {
     clearTimeout(idle);
     open.add(stream);
+    // A stream whose message no one reads is not closed by a reset with the code of success: it would stay until the connection ends.
+    stream.once('aborted', () => stream.resume());
     stream.once('close', () => {
       open.delete(stream);
       // A reset may have the code of success; then only the answer that was not finished tells.
