@@ -7,6 +7,7 @@ import { type Identity, IdentityProvider } from './identity.tsx';
 import { PageActionProvider } from './keyboard/page-actions.tsx';
 import { ShortcutProvider } from './keyboard/shortcuts.tsx';
 import { LiveProvider } from './live/live.tsx';
+import { isMachineTab } from './pages/machine/machine-tabs.tsx';
 import { SignIn } from './pages/sign-in.tsx';
 import { checkSession, useSession } from './session.ts';
 import { Shell } from './shell.tsx';
@@ -14,6 +15,7 @@ import { Empty, Failed, Loading } from './ui/blank.tsx';
 import { ErrorBoundary } from './ui/error-boundary.tsx';
 import { PageTitle } from './ui/page-title.tsx';
 import { ToastProvider } from './ui/toasts.tsx';
+import { GuardedRouter } from './unsaved.tsx';
 
 const FleetPage = lazy(() => import('./pages/fleet/fleet-page.tsx').then((m) => ({ default: m.FleetPage })));
 const MachinesPage = lazy(() =>
@@ -63,7 +65,9 @@ export function App() {
       // Another session may be another user's: nothing of the previous one may stay in memory.
       return (
         <LiveProvider key={session.number}>
-          <SignedIn />
+          <GuardedRouter>
+            <SignedIn />
+          </GuardedRouter>
         </LiveProvider>
       );
   }
@@ -114,7 +118,7 @@ function SignedIn() {
         <ShortcutProvider>
           <PageActionProvider>
             <Shell>
-              <ErrorBoundary key={path}>
+              <ErrorBoundary key={pageOf(path)}>
                 <Suspense fallback={<Loading lines={6} />}>
                   <Pages />
                 </Suspense>
@@ -125,6 +129,11 @@ function SignedIn() {
       </ToastProvider>
     </IdentityProvider>
   );
+}
+
+/** The tabs of a page are one page: it keeps its state and its focus. */
+function pageOf(path: string): string {
+  return path.split('/').slice(0, 3).join('/');
 }
 
 async function whoAmI(): Promise<Identity> {
@@ -140,7 +149,11 @@ function Pages() {
       </Route>
       <Route path="/fleet" component={FleetPage} />
       <Route path="/machines" component={MachinesPage} />
-      <Route path="/machines/:id">{({ id }) => <MachinePage key={id} machineId={id} />}</Route>
+      <Route path="/machines/:id/:tab?">
+        {({ id, tab = 'overview' }) =>
+          isMachineTab(tab) ? <MachinePage key={id} machineId={id} tab={tab} /> : <NotFound />
+        }
+      </Route>
       <Route path="/racks" component={RacksPage} />
       <Route path="/operations" component={OperationsPage} />
       <Route path="/operations/:id">

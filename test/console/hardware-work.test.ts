@@ -39,7 +39,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the hardware of a machine'),
     ];
     const skipped = [{ name: 'sdb', reason: 'it is on USB' }];
     await report(server, mac, 'complete', { erase: { disks, skipped } }, token);
-    const page = await console.open({ path: `/machines/${id}` });
+    const page = await console.open({ path: `/machines/${id}/hardware` });
     const hardware = section(page, 'Hardware');
     for (const text of ['Fast CPU, 2 sockets', 'sda, 1 TiB, Disk <b>, serial D1', mac])
       await hardware.getByText(text).waitFor();
@@ -111,7 +111,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the hardware of a machine'),
   }, async () => {
     const { server } = console;
     const { id } = await maintainedNode();
-    const page = await console.open({ path: `/machines/${id}`, role: 'admin' });
+    const page = await console.open({ path: `/machines/${id}/hardware`, role: 'admin' });
     const dialog = await action(page, 'Migrate');
     const addresses = dialog.getByRole('textbox', { name: /^MAC addresses/ });
     await addresses.fill('no address');

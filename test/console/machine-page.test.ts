@@ -26,6 +26,8 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
   }
 
   const panel = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+  const tab = (page: Page, name: string) =>
+    page.getByRole('navigation', { name: 'Machine', exact: true }).getByRole('link', { name });
 
   it('explains its state, and what to do first where an action is not available', async () => {
     await register('new-1');
@@ -33,7 +35,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await page.getByText('because its phase is FACTORY_READY: it was never provisioned').waitFor();
     const layers = page.getByRole('region', { name: 'State layers' });
     await layers.getByText('new, never provisioned').waitFor();
-    await layers.getByText('May workloads be scheduled on it?').waitFor();
+    expect(await layers.getByRole('listitem').count()).toBe(1);
     const reimage = page.getByRole('button', { name: 'Reimage', exact: true });
     expect(await reimage.getAttribute('aria-disabled')).toBe('true');
     await reimage.hover();
@@ -65,9 +67,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
       filter: 'machine_id = story-1 AND type = REIMAGE',
     });
     expect(operations.map(({ params }) => params.image_ref)).toEqual(['ubuntu-2204']);
-    await page.getByRole('tab', { name: 'Operations' }).click();
-    await page.getByRole('row', { name: /REIMAGE.*SUCCEEDED/ }).waitFor();
-    expect(page.url()).toContain('tab=operations');
+    await tab(page, 'Operations').click();
+    await page.getByRole('row', { name: /Reimage.*SUCCEEDED/ }).waitFor();
+    expect(page.url()).toContain('/machines/story-1/operations');
   });
 
   it('shows how its upstream drifted and since when, and lets the operator force a service state', {
@@ -140,7 +142,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
 
   it('edits spec and labels, with errors at their fields and the changes of others', async () => {
     await register('edited-1', { rack: 'r1', row: 'a' });
-    const page = await console.open({ path: '/machines/edited-1' });
+    const page = await console.open({ path: '/machines/edited-1/configuration' });
     const spec = panel(page, 'Spec and labels');
     await spec.getByRole('button', { name: 'Edit' }).click();
     const titles = await spec.locator('label.field > span').allTextContents();
@@ -166,6 +168,58 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     const { labels, spec: saved } = await console.server.machines.getMachine({ machineId: 'edited-1' });
     expect(labels).toEqual({ rack: 'r9', row: 'a', owner: 'x' });
     expect(saved?.bmcEndpoint).toBe('bmc-1');
+  });
+
+  it('says a failure once with what to do, shows only the layers that it has, and its life', async () => {
+    await inMaintenance('failed-1', { 'fake/fail-step': 'reboot', 'fake/step-ms': '1' });
+    await console.server.machines.rebootMachine({ machineId: 'failed-1', requestId: 'r' });
+    const page = await console.open({ path: '/machines/failed-1' });
+    await panel(page, 'Next steps').getByRole('button', { name: 'Retry stage' }).waitFor();
+    const { operations } = await console.server.operations.listOperations({
+      filter: 'machine_id = failed-1 AND type = REBOOT',
+    });
+    const said = operations[0]?.error?.message ?? 'no error';
+    expect(await page.getByText(said).count()).toBe(1);
+    const layers = page.getByRole('region', { name: 'State layers' });
+    expect(await layers.getByRole('heading', { level: 3 }).allTextContents()).toEqual(['Phase']);
+    const life = panel(page, 'Timeline');
+    await life.getByRole('list', { name: 'Phase' }).getByText('MAINTENANCE').waitFor();
+    await life.getByRole('link', { name: 'REBOOT FAILED' }).waitFor();
+    await screenshot(page, 'machine-failed');
+    await expectAccessible(page);
+  });
+
+  it('asks before unsaved edits are lost, by a link, the back button or another tab of the page', async () => {
+    await register('guarded-1');
+    const page = await console.open({ path: '/machines' });
+    await page.getByRole('link', { name: 'guarded-1' }).click();
+    await tab(page, 'Configuration').click();
+    const spec = panel(page, 'Spec and labels');
+    await spec.getByRole('button', { name: 'Edit' }).click();
+    await spec.getByLabel('BMC endpoint').fill('bmc-7');
+    const ask = page.getByRole('dialog', { name: 'Discard your changes?' });
+    const ways = [
+      () => tab(page, 'Overview').click(),
+      () => page.goBack(),
+      () => page.keyboard.press('Alt+ArrowLeft'),
+    ];
+    for (const leave of ways) {
+      await leave();
+      await ask.getByRole('button', { name: 'Keep editing' }).click();
+      await ask.waitFor({ state: 'detached' });
+      expect(page.url()).toContain('/machines/guarded-1/configuration');
+      expect(await spec.getByLabel('BMC endpoint').inputValue()).toBe('bmc-7');
+    }
+    await page.goBack();
+    await ask.getByRole('button', { name: 'Discard changes' }).click();
+    await page.waitForURL('**/machines/guarded-1');
+    await tab(page, 'Configuration').click();
+    await spec.getByRole('button', { name: 'Edit' }).click();
+    expect(await spec.getByLabel('BMC endpoint').inputValue()).toBe('');
+    // Nothing is edited, so nothing is asked.
+    await tab(page, 'Overview').click();
+    await panel(page, 'Timeline').waitFor();
+    expect(await ask.count()).toBe(0);
   });
 
   it('shows a viewer everything, and why no action is available', { tags: ['extended'] }, async () => {
@@ -196,7 +250,8 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await dialog.getByRole('textbox', { name: 'Reason' }).fill('replaced');
     await dialog.getByRole('button', { name: 'Remove a flag' }).click();
     await page.getByText('because its phase is FACTORY_READY').waitFor();
-    const history = page.getByRole('tabpanel', { name: 'History' });
+    await tab(page, 'History').click();
+    const history = panel(page, 'Events');
     await history.getByRole('cell', { name: 'replaced' }).waitFor();
     await page.getByRole('button', { name: 'phase', exact: true }).click();
     await history.getByText('No events of these kinds').waitFor();
@@ -214,7 +269,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     const { data } = (await response.json()) as { data: { id: string } };
     await call(console.server, 'POST', '/workflows', { name: 'gone', image: { name: 'debian-99' } });
     const page = await console.open({ path: `/machines/${data.id}` });
+    await tab(page, 'Hardware').click();
     await panel(page, 'Node').getByText('SN-4711').waitFor();
+    await tab(page, 'Overview').click();
     await panel(page, 'Next steps').getByRole('button', { name: 'Approve node' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Comment' }).fill('ours');
@@ -228,6 +285,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await prepareInstall(console.server);
     await dialog.getByRole('button', { name: 'Approve node' }).click();
     await page.getByRole('region', { name: 'State layers' }).getByText('pending').waitFor();
+    await tab(page, 'Hardware').click();
     await panel(page, 'Node').getByText('ours').waitFor();
     await panel(page, 'Node').getByText('No boots yet.').waitFor();
     await boot(console.server, '02:00:00:00:aa:01', '&serial=SN-4711');
@@ -243,6 +301,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     const markup = '<img src=x onerror="document.title=1">';
     await register('marked-1', { note: markup });
     const page = await console.open({ path: '/machines/marked-1' });
+    await tab(page, 'Configuration').click();
     await panel(page, 'Spec and labels').getByText(markup).waitFor();
     expect(await page.title()).toBe('marked-1 · Ingot');
   });
@@ -291,15 +350,20 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await send('register', { token, ...address, ...facts });
     await send('keepalive', { ...address, metrics: { cpu_utilization_pct: 42, container_count: 3 } });
     const page = await console.open({ path: `/machines/${machineId}`, role: 'admin' });
-    await page.getByRole('img', { name: 'CPU: CPU in use 42% now' }).waitFor();
+    await tab(page, 'Hardware').click();
+    await page.getByRole('img', { name: 'CPU in use: CPU in use 42% now' }).waitFor();
+    await page.getByText('percent, last 10 min').first().waitFor();
     await page.getByText('64 cores').waitFor();
     await page.getByText('8 × NVIDIA H100 80GB HBM3').waitFor();
+    await page.locator('.uplot').first().waitFor();
+    await screenshot(page, 'machine-hardware');
+    await expectAccessibleInAllColours(page);
+    await tab(page, 'Overview').click();
     await page.getByText('Workloads can be scheduled on it.').waitFor();
     await server.admin.flagMachine({ machineId, flag: MachineFlag_Value.RMA, reason: 'fan 2' });
     await page.getByText('No workloads are scheduled on it, because it is flagged RMA: fan 2.').waitFor();
     await server.admin.unflagMachine({ machineId, flag: MachineFlag_Value.RMA, reason: 'new fan' });
     await page.getByText('Workloads can be scheduled on it.').waitFor();
-    await page.locator('.uplot').first().waitFor();
     await screenshot(page, 'machine-light');
     await expectAccessibleInAllColours(page);
     await page.getByRole('button', { name: 'More actions' }).click();

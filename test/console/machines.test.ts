@@ -25,7 +25,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('machines, in the browser'), 
        SELECT $1, 0, 1000, now(), 'stdout', 'reboot', $2`,
       [operation.operationId, `\u001b[31m${markup}`],
     );
-    const page = await console.open({ path: `/machines/${machineId}` });
+    const page = await console.open({ path: `/machines/${machineId}/configuration` });
     await page.getByText(markup).first().waitFor();
     await page.goto(`${server.httpUrl}/operations/${operation.operationId}`);
     await page.getByRole('log').getByText(markup).waitFor();

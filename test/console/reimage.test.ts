@@ -15,7 +15,8 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('maintenance and reimage, in 
   const button = (page: Page | Locator, name: string) =>
     page.getByRole('button', { name, exact: true }).first();
   const dialog = (page: Page) => page.getByRole('dialog');
-  const state = (page: Page, text: string) => page.locator('.badge', { hasText: text }).first().waitFor();
+  const state = (page: Page, text: string) =>
+    page.locator('.badge, .headline', { hasText: text }).first().waitFor();
 
   it('a machine is reimaged, from the list until it is back in service', async () => {
     const machineId = await newMachine(console.server, { phase: 'READY', labels: { 'fake/step-ms': '300' } });
@@ -86,7 +87,8 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('maintenance and reimage, in 
     const page = await console.open({ path: `/machines/${machineId}` });
     await state(page, 'ATTENTION');
     await page.getByText('read the log of the step, and fix what it names').first().waitFor();
-    await page.getByRole('link', { name: operationId }).first().click();
+    await page.getByRole('link', { name: 'View operation' }).first().click();
+    await page.waitForURL(`**/operations/${operationId}`);
     await state(page, 'FAILED');
     await page.getByText('the image could not be written: I/O error on /dev/sda').first().waitFor();
     await screenshot(page, 'operation-failed');

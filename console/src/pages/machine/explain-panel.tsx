@@ -38,9 +38,6 @@ export function ExplainPanel(props: ExplainPanelProps) {
           <p>
             <strong>{data.summary}</strong>
           </p>
-          {data.available === false && (
-            <p className="soft">It counts as unavailable, because {data.unavailableMessage}.</p>
-          )}
           {data.obstacles.length > 0 && (
             <ol className="obstacles">
               {data.obstacles.map((obstacle, index) => (

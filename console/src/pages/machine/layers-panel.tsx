@@ -1,9 +1,10 @@
 import type { ReactNode } from 'react';
 import { EFFECTIVE_STATES, effectiveReason } from '../../../../src/domain/machine/effective-state.ts';
-import type { Maintenance } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
+import type { Machine, Maintenance } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { AvailableBadge } from '../../ui/available-badge.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
+import { Panel } from '../../ui/panel.tsx';
 import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
 import { Age, Clock } from '../../ui/time.tsx';
 import {
@@ -16,20 +17,32 @@ import {
 } from './layers.ts';
 import { useExplanation, useSince } from './use-machine.ts';
 
-/** The layers side by side: they are independent of each other. */
+type ObservedMessage = NonNullable<NonNullable<Machine['status']>['observed']>;
+
+/** The layers side by side: they are independent of each other. Those that the machine does not have are not shown. */
 export function LayersPanel({ machine }: { machine: MachineView }) {
+  const observed = machine.message.status?.observed;
   return (
-    <section className="layers" aria-label="State layers">
-      {LAYER_NAMES.map((layer) => (
+    <Panel title="State layers">
+      <ul className="layer-list">
+      {LAYER_NAMES.filter((layer) => (machine[layer] ?? '') !== '').map((layer) => (
         <Layer key={layer} layer={layer} machine={machine} />
       ))}
-      <Observed machine={machine} />
-    </section>
+      {observed && <Observed machine={machine} observed={observed} />}
+      </ul>
+    </Panel>
   );
 }
 
+/**
+ * What the machine is, in one sentence. What failed is said once: where the next steps name the failure, they say it with what
+ * to do.
+ */
 export function EffectivePanel({ machine }: { machine: MachineView }) {
   const { effectiveState, message } = machine;
+  const isFailure = effectiveState === 'ATTENTION' || effectiveState === 'BLOCKED';
+  const explanation = useExplanation(machine.machineId);
+  const isSaidBelow = isFailure && (explanation.data?.obstacles.length ?? 0) > 0;
   if (machine.service === 'deleted') {
     return (
       <p className="effective">
@@ -42,38 +55,48 @@ export function EffectivePanel({ machine }: { machine: MachineView }) {
   const { meaning, userAction } = EFFECTIVE_STATES[effectiveState];
   return (
     <p className="effective">
-      <StateBadge layer="effective_state" state={effectiveState} />
-      <strong>{meaning}</strong>, because {effectiveReason(machine)}.{' '}
+      <strong>{meaning}</strong>
+      {!isSaidBelow && `, because ${effectiveReason(machine)}`}.{' '}
       <span className="soft">
         {message.status?.effectiveSince && (
           <>
             For <Age at={message.status.effectiveSince} suffix="" />.{' '}
           </>
         )}
-        What to do: {userAction}.
+        {!isSaidBelow && `What to do: ${userAction}.`}
       </span>
       <MaintenanceText maintenance={message.status?.maintenance} />
-      {message.status?.available === false && (
-        <>
-          {' '}
-          <AvailableBadge status={message.status} />{' '}
-          <span className="soft">
-            It counts as unavailable for budgets and rollouts, because {message.status.unavailableMessage}.
-          </span>
-        </>
-      )}
-      {machine.presence !== '' && (
-        <>
-          {' '}
-          <SchedulableBadge status={message.status} />{' '}
-          <span className="soft">
-            {message.status?.schedulable
-              ? 'Workloads can be scheduled on it.'
-              : `No workloads are scheduled on it, because ${message.status?.unschedulableMessage}.`}
-          </span>
-        </>
-      )}
+      <ServiceText machine={machine} />
     </p>
+  );
+}
+
+/** Whether budgets count it, and whether work is placed on it. */
+function ServiceText({ machine: { presence, message } }: { machine: MachineView }) {
+  const { status } = message;
+  return (
+    <>
+      {status?.available === false && (
+        <>
+          {' '}
+          <AvailableBadge status={status} />{' '}
+          <span className="soft">
+            It counts as unavailable for budgets and rollouts, because {status.unavailableMessage}.
+          </span>
+        </>
+      )}
+      {presence !== '' && (
+        <>
+          {' '}
+          <SchedulableBadge status={status} />{' '}
+          <span className="soft">
+            {status?.schedulable
+              ? 'Workloads can be scheduled on it.'
+              : `No workloads are scheduled on it, because ${status?.unschedulableMessage}.`}
+          </span>
+        </>
+      )}
+    </>
   );
 }
 
@@ -127,30 +150,18 @@ function Layer({ layer, machine }: { layer: LayerName; machine: MachineView }) {
   );
 }
 
-function Observed({ machine }: { machine: MachineView }) {
-  const observed = machine.message.status?.observed;
-  const disagreement = observed ? observedDisagreement(observed, machine.service) : null;
-  const tone = disagreement === null ? 'gray' : 'red';
+function Observed({ machine, observed }: { machine: MachineView; observed: ObservedMessage }) {
+  const disagreement = observedDisagreement(observed, machine.service);
   const failure = useExplanation(machine.machineId).data?.upstream?.failure ?? '';
   return (
     <LayerCard
       title="Observed"
       question={OBSERVED_QUESTION}
-      badge={
-        observed ? (
-          <span className={`badge tone-${tone}`}>{observed.state}</span>
-        ) : (
-          <span className="soft">–</span>
-        )
-      }
-      meaning={
-        observed
-          ? `Reported by ${observed.source}${observed.power && `; power ${observed.power}`}${observed.upstreamId && `; upstream id ${observed.upstreamId}`}.`
-          : 'No upstream, or not observed yet.'
-      }
-      since={observed && <Age at={observed.at} suffix="" />}
+      badge={<span className={`badge tone-${disagreement === null ? 'gray' : 'red'}`}>{observed.state}</span>}
+      meaning={`Reported by ${observed.source}${observed.power && `; power ${observed.power}`}${observed.upstreamId && `; upstream id ${observed.upstreamId}`}.`}
+      since={<Age at={observed.at} suffix="" />}
     >
-      {observed?.seenAt && (
+      {observed.seenAt && (
         <p className="soft">
           Seen <Age at={observed.seenAt} />.
         </p>
@@ -180,15 +191,12 @@ interface LayerCardProps {
 
 function LayerCard({ title, question, badge, meaning, since, children }: LayerCardProps) {
   return (
-    <div className="panel layer">
-      <h2>{title}</h2>
-      <p className="soft question">{question}</p>
-      <p className="row">
-        {badge}
-        {since && <span className="soft">for {since}</span>}
-      </p>
-      <p className="meaning">{meaning}</p>
-      {children}
-    </div>
+    <li className="layer-row">
+      <h3 title={question}>{title}</h3>
+      <span>{badge}</span>
+      {since && <span className="soft">for {since}</span>}
+      <div className="note soft">{meaning}</div>
+      {children && <div className="note">{children}</div>}
+    </li>
   );
 }

@@ -14,23 +14,13 @@ export type LayerName = 'phase' | 'service' | 'install' | 'presence';
 interface LayerInfo {
   readonly title: string;
   readonly lifecycle: Lifecycle<string, string>;
-  /** Shown while the machine has no state in this layer. */
-  readonly absent: string;
 }
 
 export const LAYERS: Readonly<Record<LayerName, LayerInfo>> = {
-  phase: { title: 'Phase', lifecycle: phaseLifecycle, absent: '' },
-  service: {
-    title: 'Service',
-    lifecycle: serviceLifecycle,
-    absent: 'Not onboarded, and no agent has enrolled.',
-  },
-  install: {
-    title: 'Install',
-    lifecycle: installLifecycle,
-    absent: 'Never booted from the network.',
-  },
-  presence: { title: 'Presence', lifecycle: presenceLifecycle, absent: 'No agent has enrolled.' },
+  phase: { title: 'Phase', lifecycle: phaseLifecycle },
+  service: { title: 'Service', lifecycle: serviceLifecycle },
+  install: { title: 'Install', lifecycle: installLifecycle },
+  presence: { title: 'Presence', lifecycle: presenceLifecycle },
 };
 
 export const LAYER_NAMES = Object.keys(LAYERS) as LayerName[];
@@ -39,9 +29,7 @@ export const OBSERVED_QUESTION = 'What does its upstream report?';
 
 /** Empty for a state that only a newer server knows. */
 export function meaningOf(layer: LayerName, state: string): string {
-  const { lifecycle, absent }: LayerInfo = LAYERS[layer];
-  if (state === '') return absent;
-  return lifecycle.states[state]?.meaning ?? '';
+  return LAYERS[layer].lifecycle.states[state]?.meaning ?? '';
 }
 
 /** Why the upstream's state contradicts ours; null if it does not. The server uses the same table. */

@@ -9,27 +9,28 @@ import { useForbidden } from '../../identity.tsx';
 import { useOfferActions } from '../../keyboard/page-actions.tsx';
 import type { MachineView } from '../../machine-view.ts';
 import { Failed, Loading } from '../../ui/blank.tsx';
+import { HeadlineBadge } from '../../ui/headline-badge.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
+import { Panel } from '../../ui/panel.tsx';
 import '../../styles/machine.css';
 import { ActionDialog as OperatorActionDialog } from '../operation/operator-actions.tsx';
 import { ActionBar } from './action-bar.tsx';
 import { ActionDialog } from './action-dialog.tsx';
 import { AgentPanel } from './agent-panel.tsx';
-import { ConditionsPanel } from './conditions-panel.tsx';
-import { ExplainPanel } from './explain-panel.tsx';
-import { HistoryTabs } from './history-tabs.tsx';
-import { EffectivePanel, LayersPanel } from './layers-panel.tsx';
+import { HistoryPanel } from './history-panel.tsx';
+import { LifePanel } from './life-panel.tsx';
+import { type MachineTab, MachineTabs } from './machine-tabs.tsx';
 import { NodePanel } from './node-panel.tsx';
-import { OperationPanel } from './operation-panel.tsx';
-import { RolloutsLine } from './rollouts-line.tsx';
+import { OperationsPanel } from './operations-panel.tsx';
+import { OverviewTab, type OverviewTabProps } from './overview-tab.tsx';
 import { SpecPanel } from './spec-panel.tsx';
 import { actionMachine, useMachine } from './use-machine.ts';
 import { useOperation } from './use-operation.ts';
 import { useOperations } from './use-operations.ts';
 
-export function MachinePage({ machineId }: { machineId: string }) {
+export function MachinePage({ machineId, tab }: { machineId: string; tab: MachineTab }) {
   const { data, isPending, isError, error, refetch } = useMachine(machineId);
-  if (data) return <MachineShown machine={data} />;
+  if (data) return <MachineShown machine={data} tab={tab} />;
   return (
     <>
       <PageTitle title={machineId} />
@@ -50,12 +51,11 @@ type OpenDialog =
     }
   | { readonly about: 'operation'; readonly action: OperatorAction; readonly operationId: string };
 
-function MachineShown({ machine }: { machine: MachineView }) {
+function MachineShown({ machine, tab }: { machine: MachineView; tab: MachineTab }) {
   const { machineId } = machine;
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const forbidden = useForbidden();
   const gated = actionMachine(machine);
-  const operations = useOperations(machineId);
   const whyNotNow = (action: MachineAction) =>
     forbidden(MACHINE_ACTIONS[action].role, [MACHINE_ACTIONS[action].method]) ||
     (MACHINE_ACTIONS[action].whyNot(gated) ?? '');
@@ -71,35 +71,20 @@ function MachineShown({ machine }: { machine: MachineView }) {
     })),
   );
   const close = () => setDialog(null);
-  const newest = operations.data?.pages[0]?.[0]?.operationId ?? '';
   return (
     <>
-      <PageTitle title={machineId} actions={<ActionBar whyNotNow={whyNotNow} onAction={ask} />} />
+      <PageTitle title={machineId} actions={<ActionBar whyNotNow={whyNotNow} onAction={ask} />}>
+        <HeadlineBadge machine={machine.message} />
+      </PageTitle>
+      <MachineTabs machineId={machineId} shown={tab} />
       <div className="stack machine">
-        <EffectivePanel machine={machine} />
-        <RolloutsLine machineId={machineId} />
-        <LayersPanel machine={machine} />
-        <div className="columns">
-          <div className="stack">
-            <ExplainPanel
-              machineId={machineId}
-              whyNotNow={whyNotNow}
-              onAction={ask}
-              onOperationAction={askOperation}
-            />
-            <OperationPanel
-              operationId={machine.activeOperationId ?? newest}
-              onOperationAction={askOperation}
-            />
-            <ConditionsPanel machine={machine} />
-          </div>
-          <div className="stack">
-            <AgentPanel machine={machine} />
-            <SpecPanel machine={machine} />
-            {machine.install !== '' && <NodePanel machine={machine} />}
-          </div>
-        </div>
-        <HistoryTabs machineId={machineId} operations={operations} />
+        <TabContent
+          tab={tab}
+          machine={machine}
+          whyNotNow={whyNotNow}
+          onAction={ask}
+          onOperationAction={askOperation}
+        />
       </div>
       {dialog?.about === 'machine' && (
         <ActionDialog action={dialog.action} known={dialog.known} machine={gated} onClose={close} />
@@ -109,6 +94,39 @@ function MachineShown({ machine }: { machine: MachineView }) {
       )}
     </>
   );
+}
+
+function TabContent({ tab, ...props }: OverviewTabProps & { tab: MachineTab }) {
+  const { machine } = props;
+  const operations = useOperations(machine.machineId);
+  switch (tab) {
+    case 'overview':
+      return <OverviewTab {...props} operations={operations} />;
+    case 'hardware':
+      return (
+        <>
+          <AgentPanel machine={machine} />
+          {machine.install !== '' && <NodePanel machine={machine} />}
+        </>
+      );
+    case 'operations':
+      return (
+        <Panel title="Operations" padding="none">
+          <OperationsPanel list={operations} />
+        </Panel>
+      );
+    case 'history':
+      return (
+        <>
+          <LifePanel machine={machine} operations={operations} />
+          <Panel title="Events" padding="none">
+            <HistoryPanel machineId={machine.machineId} />
+          </Panel>
+        </>
+      );
+    case 'configuration':
+      return <SpecPanel machine={machine} />;
+  }
 }
 
 interface OperationDialogProps {

@@ -3,9 +3,17 @@ import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { clockText, zone } from '../../ui/zone.ts';
-import { type Chart, chartData, chartLabel, LEAST_SECONDS, type Sample, summaries } from './metric-series.ts';
+import {
+  axesText,
+  type Chart,
+  chartData,
+  chartLabel,
+  LEAST_SECONDS,
+  type Sample,
+  summaries,
+} from './metric-series.ts';
 
-const HEIGHT = 92;
+const HEIGHT = 136;
 const AXIS_WIDTH = 52;
 
 export function MetricChart({ chart, samples }: { chart: Chart; samples: readonly Sample[] }) {
@@ -41,7 +49,7 @@ export function MetricChart({ chart, samples }: { chart: Chart; samples: readonl
   return (
     <figure className="chart">
       <figcaption>
-        {chart.lines.length === 1 && <span className="title">{chart.title}</span>}
+        <span className="title">{chart.title}</span>
         <span className="numeric">
           {chart.lines.map(({ name, value, text }, line) => {
             const shown = at ? value(at.metrics) : undefined;
@@ -62,7 +70,7 @@ export function MetricChart({ chart, samples }: { chart: Chart; samples: readonl
         <span className="colour-line-1" />
       </div>
       <p className="soft numeric">
-        {lines.map(({ name, least, most }) => `${name}: ${least} to ${most}`).join(' · ')}
+        {axesText(chart, samples)} · {lines.map(({ name, least, most }) => `${name}: ${least} to ${most}`).join(' · ')}
       </p>
     </figure>
   );

@@ -45,12 +45,12 @@ describe('charts', () => {
   ];
 
   it('are shown only for reported metrics', () => {
-    expect(chartsWith(samples).map(({ title }) => title)).toEqual(['CPU', 'Disk', 'Workload']);
+    expect(chartsWith(samples).map(({ title }) => title)).toEqual(['CPU in use', 'Disk in use', 'Containers and workers']);
     expect(chartsWith([])).toEqual([]);
   });
 
   it('have times in seconds, gaps for missing values, and an entry before the first sample', () => {
-    expect(chartData(chart('Workload'), samples)).toEqual([
+    expect(chartData(chart('Containers and workers'), samples)).toEqual([
       [-599, 1, 2, 3],
       [null, null, null, 3],
       [null, null, null, null],
@@ -58,17 +58,17 @@ describe('charts', () => {
   });
 
   it('show how much of the disk is in use, not how much is free', () => {
-    expect(chartData(chart('Disk'), samples)[1]).toEqual([null, 75, null, null]);
+    expect(chartData(chart('Disk in use'), samples)[1]).toEqual([null, 75, null, null]);
     expect(
-      chartData(chart('Disk'), [sample(1, { total_disk_space_bytes: 0, total_disk_free_bytes: 0 })])[1],
+      chartData(chart('Disk in use'), [sample(1, { total_disk_space_bytes: 0, total_disk_free_bytes: 0 })])[1],
     ).toEqual([null, null]);
   });
 
   it('have a text alternative', () => {
-    expect(summaries(chart('CPU'), samples)).toEqual([
+    expect(summaries(chart('CPU in use'), samples)).toEqual([
       { name: 'CPU in use', last: '20%', least: '10%', most: '40.3%' },
     ]);
-    expect(chartLabel(chart('CPU'), samples)).toBe(
+    expect(chartLabel(chart('CPU in use'), samples)).toBe(
       'CPU: CPU in use 20% now, between 10% and 40.3%; 3 measurements',
     );
   });

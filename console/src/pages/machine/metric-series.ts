@@ -37,16 +37,20 @@ const diskInUse: Line = {
 };
 
 export const CHARTS: readonly Chart[] = [
-  { title: 'CPU', scale: METRICS.cpu_utilization_pct.kind, lines: [metric('cpu_utilization_pct')] },
-  { title: 'Memory', scale: METRICS.memory_utilization_pct.kind, lines: [metric('memory_utilization_pct')] },
-  { title: 'Disk', scale: 'percent', lines: [diskInUse] },
-  { title: 'GPUs', scale: METRICS.free_gpu_count.kind, lines: [metric('free_gpu_count')] },
+  { title: 'CPU in use', scale: METRICS.cpu_utilization_pct.kind, lines: [metric('cpu_utilization_pct')] },
   {
-    title: 'Workload',
+    title: 'Memory in use',
+    scale: METRICS.memory_utilization_pct.kind,
+    lines: [metric('memory_utilization_pct')],
+  },
+  { title: 'Disk in use', scale: 'percent', lines: [diskInUse] },
+  { title: 'Free GPUs', scale: METRICS.free_gpu_count.kind, lines: [metric('free_gpu_count')] },
+  {
+    title: 'Containers and workers',
     scale: METRICS.container_count.kind,
     lines: [metric('container_count'), metric('worker_count')],
   },
-  { title: 'Image cache', scale: METRICS.cache_usage_pct.kind, lines: [metric('cache_usage_pct')] },
+  { title: 'Image cache in use', scale: METRICS.cache_usage_pct.kind, lines: [metric('cache_usage_pct')] },
 ];
 
 const KEPT = 2_000;
@@ -101,4 +105,12 @@ export function chartLabel(chart: Chart, samples: readonly Sample[]): string {
     ({ name, last, least, most }) => `${name} ${last} now, between ${least} and ${most}`,
   );
   return `${chart.title}: ${lines.join('; ')}; ${samples.length} measurements`;
+}
+
+/** What the axes are: "percent, last 12 min". */
+export function axesText({ scale }: Chart, samples: readonly Sample[]): string {
+  const seconds = ((samples.at(-1)?.at ?? 0) - (samples[0]?.at ?? 0)) / 1_000;
+  const minutes = Math.round(Math.max(seconds, LEAST_SECONDS) / 60);
+  const time = minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+  return `${scale === 'percent' ? 'percent' : 'number'}, last ${time}`;
 }

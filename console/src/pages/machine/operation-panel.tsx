@@ -3,10 +3,12 @@ import type { OperatorAction } from '../../../../src/domain/operation/operator-a
 import { toneOf } from '../../../../src/domain/tone.ts';
 import { StepStatus_State } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { type OperationView, stepState } from '../../operation-view.ts';
+import { operationWords } from '../../operation-words.ts';
 import { operationHref, rolloutHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
+import { shortId } from '../../ui/copyable-id.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { Age, Duration } from '../../ui/time.tsx';
@@ -17,10 +19,12 @@ export interface OperationPanelProps {
   /** The active operation, or the newest; empty: none yet. */
   readonly operationId: string;
   readonly onOperationAction: (action: OperatorAction, operationId: string) => void;
+  /** The next steps say why these failed; it is not said twice. */
+  readonly explained: ReadonlySet<string>;
 }
 
 /** The progress of the active operation, or the result of the last one. */
-export function OperationPanel({ operationId, onOperationAction }: OperationPanelProps) {
+export function OperationPanel({ operationId, onOperationAction, explained }: OperationPanelProps) {
   const { data, isPending, isError, error, refetch } = useOperation(operationId);
   const cancel = useOfferedActions(data ?? null).find(({ action }) => action === 'cancel');
   if (operationId === '') {
@@ -48,20 +52,20 @@ export function OperationPanel({ operationId, onOperationAction }: OperationPane
       {isError && !data && (
         <Failed what="Failed to load the operation" error={error} onRetry={() => void refetch()} />
       )}
-      {data && <Progress operation={data} />}
+      {data && <Progress operation={data} error={explained.has(operationId) ? 'said above' : 'shown'} />}
     </Panel>
   );
 }
 
-function Progress({ operation }: { operation: OperationView }) {
+function Progress({ operation, error }: { operation: OperationView; error: 'shown' | 'said above' }) {
   const { operationId, type, phase, status, message } = operation;
-  const { progressPercent, steps, error, waitingFor } = message;
+  const { progressPercent, steps, error: failure, waitingFor } = message;
   return (
     <div className="stack">
       <div className="row">
-        <strong>{type}</strong>
+        <strong>{operationWords(type)}</strong>
         <StateBadge layer="operation_phase" state={phase} />
-        <Link href={operationHref(operationId)}>{operationId}</Link>
+        <Link href={operationHref(operationId)}>{shortId(operationId)}</Link>
         <span className="soft">
           by {message.startedBy}, <Age at={message.createdAt} />
         </span>
@@ -76,9 +80,9 @@ function Progress({ operation }: { operation: OperationView }) {
         {progressPercent}%, {steps.filter(({ state }) => state === StepStatus_State.SUCCEEDED).length} of{' '}
         {steps.length} steps done{waitingFor && `, waiting: ${waitingFor}`}
       </p>
-      {error && (
+      {failure && error === 'shown' && (
         <p className="fault">
-          {error.code}: {error.message}
+          {failure.code}: {failure.message}
         </p>
       )}
       <ol className="step-list">

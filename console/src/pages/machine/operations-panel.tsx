@@ -1,8 +1,10 @@
 import { Link, useLocation } from 'wouter';
 import { useRowKeys } from '../../keyboard/use-row-keys.ts';
+import { operationWords } from '../../operation-words.ts';
 import { operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { shortId } from '../../ui/copyable-id.tsx';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { Age, Duration } from '../../ui/time.tsx';
 import type { useOperations } from './use-operations.ts';
@@ -39,9 +41,11 @@ export function OperationsPanel({ list }: { list: ReturnType<typeof useOperation
           {found.map(({ operationId, type, phase, message }, row) => (
             <tr key={operationId} data-row={row} aria-selected={row === marked}>
               <td>
-                <Link href={operationHref(operationId)}>{operationId}</Link>
+                <Link className="mono" href={operationHref(operationId)} title={operationId}>
+                  {shortId(operationId)}
+                </Link>
               </td>
-              <td>{type}</td>
+              <td>{operationWords(type)}</td>
               <td>
                 <StateBadge layer="operation_phase" state={phase} title={message.status} />
               </td>

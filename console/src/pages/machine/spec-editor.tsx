@@ -12,6 +12,7 @@ import { machines } from '../../api/clients.ts';
 import { capitalize } from '../../capitalize.ts';
 import { Button } from '../../ui/button.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
+import { useUnsaved } from '../../unsaved.tsx';
 import { CallFault } from './action-dialog.tsx';
 import {
   type ConcurrentChange,
@@ -51,6 +52,7 @@ export function SpecEditor({ machineId, current, activeOperationId, onClose }: S
       onClose();
     },
   });
+  useUnsaved(paths.length > 0 ? 'unsaved' : 'saved');
   const rejected = save.isError ? serverFaults(save.error) : new Map<string, string>();
   const local = faultsOf(draft);
   const faults = new Map([...rejected, ...local]);

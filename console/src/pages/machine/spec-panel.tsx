@@ -54,10 +54,10 @@ function SpecView({ description, machine }: { description: Description; machine:
   const { spec, labels } = draftOf(description);
   return (
     <dl className="facts">
-      {SPEC_FIELD_NAMES.map((name) => (
+      {SPEC_FIELD_NAMES.filter((name) => spec[name] !== '').map((name) => (
         <div key={name} className="pair">
           <dt>{SPEC_FIELDS[name].title}</dt>
-          <dd className="mono">{spec[name] || '–'}</dd>
+          <dd className="mono">{spec[name]}</dd>
         </div>
       ))}
       <dt>Labels</dt>
