@@ -223,6 +223,7 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     watchEvents: 'reads',
     listEvents: 'reads',
     getMetricHistory: 'reads',
+    getFleetHistory: 'reads',
   },
   [RolloutService.typeName]: {
     previewRollout: 'reads',
@@ -433,6 +434,19 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
         return name;
       },
       call: (name) => server.admin.rotateToken({ name }),
+    },
+    listSessions: 'reads',
+    endSession: {
+      kind: 'session',
+      before: async () => {
+        const { secret } = await server.admin.createToken({ name: fresh('token'), role: 'viewer' });
+        await fetch(`${server.httpUrl}/auth/session`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${secret}` },
+        });
+        return (await server.admin.listSessions({})).sessions[0]?.sessionId ?? '';
+      },
+      call: (sessionId) => server.admin.endSession({ sessionId, reason: 'left' }),
     },
     exportAudit: 'reads',
     getAuditKey: 'reads',

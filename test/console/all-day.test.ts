@@ -130,7 +130,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('kept open all day'), () => {
     const removed = await newMachine(server);
     await server.sql(`UPDATE machines SET service = 'deleted' WHERE machine_id = $1`, [removed]);
     const page = await console.open({ path: '/fleet' });
-    await page.getByRole('link', { name: '1 machines: RMA, SetByAdmin' }).waitFor();
+    await page.getByRole('region', { name: 'Needs attention' }).getByText(`${flagged}: a fan`).waitFor();
     await page.goto(`${server.httpUrl}/machines/${removed}`);
     await page.locator('.effective').getByText('Permanently removed.').waitFor();
   });

@@ -267,13 +267,18 @@ async function strangersOfIssuer({ server, issuer }: Parts): Promise<CallerKind[
   ];
 }
 
-/** A plan, a workflow, an image and a spare token that belong to the tenant. */
+/** A plan, a workflow, an image, a spare token and a session that belong to the tenant. */
 async function addOwned(server: TestServer, { name, scope, tokens }: Tenant): Promise<void> {
   const steps = [{ name: 'boot', kind: { case: 'reboot' as const, value: {} } }];
   await server.client(AdminService, tokens.admin).createPlan({ plan: { planId: `${name}-plan`, steps } });
   await rest(server, tokens.admin, 'POST', '/api/v1/workflows', { name: `${name}-workflow` });
   for (const spare of ['spare', 'turned'])
     await server.admin.createToken({ name: `${name}-${spare}`, role: 'viewer', scope });
+  await server.sql(
+    `INSERT INTO sessions (session_hash, session_id, token_hash, expires_at)
+     SELECT sha256(convert_to($1, 'UTF8')), $1, token_hash, now() + interval '1 hour' FROM tokens WHERE name = $2`,
+    [`${name}-turned-session`, `${name}-turned`],
+  );
   await server.sql(
     `INSERT INTO images (image_name, sha256, size_bytes, created_by, scope_terms)
      SELECT $1, repeat('0', 64), 1, 'admin:matrix', scope_terms FROM tokens WHERE name = $2`,

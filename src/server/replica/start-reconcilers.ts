@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { ApprovalExpiry } from '../../reconcilers/approval-expiry.ts';
 import { CountFolding } from '../../reconcilers/count-folding.ts';
+import { FleetSampler } from '../../reconcilers/fleet-sampler.ts';
 import { InstallWatch } from '../../reconcilers/install-watch.ts';
 import { MaintenanceExpiry } from '../../reconcilers/maintenance-expiry.ts';
 import { MetricSampler } from '../../reconcilers/metric-sampler.ts';
@@ -76,6 +77,7 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
       },
     }),
   );
+  running.start(new FleetSampler({ database: store.database, watch: loops.withoutReadiness }));
   running.start(
     new InstallWatch({
       dependencies: nodes,

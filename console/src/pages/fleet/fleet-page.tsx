@@ -8,8 +8,8 @@ import '../../styles/fleet.css';
 import { AgentsPanel, PoolsPanel } from './agents-panels.tsx';
 import { AttentionPanel } from './attention-panel.tsx';
 import { EffectiveStates } from './effective-states.tsx';
+import { HistoryPanel } from './history-panel.tsx';
 import { FailedPanel, InProgressPanel } from './operation-panels.tsx';
-import { OverduePanel } from './overdue-panel.tsx';
 import { RolloutsPanel } from './rollouts-panel.tsx';
 import { UpstreamsPanel } from './upstreams-panel.tsx';
 
@@ -40,15 +40,15 @@ export function FleetPage() {
               <UpstreamsPanel overview={overview.data} />
               <AttentionPanel overview={overview.data} />
               <RolloutsPanel overview={overview.data} />
-              <InProgressPanel overview={overview.data} />
               <AgentsPanel overview={overview.data} />
             </div>
             <div className="stack">
-              <OverduePanel overview={overview.data} />
+              <InProgressPanel overview={overview.data} />
               <FailedPanel overview={overview.data} />
               <PoolsPanel />
             </div>
           </div>
+          <HistoryPanel />
         </div>
       )}
     </>

@@ -25,10 +25,10 @@ export function LayersPanel({ machine }: { machine: MachineView }) {
   return (
     <Panel title="State layers">
       <ul className="layer-list">
-      {LAYER_NAMES.filter((layer) => (machine[layer] ?? '') !== '').map((layer) => (
-        <Layer key={layer} layer={layer} machine={machine} />
-      ))}
-      {observed && <Observed machine={machine} observed={observed} />}
+        {LAYER_NAMES.filter((layer) => (machine[layer] ?? '') !== '').map((layer) => (
+          <Layer key={layer} layer={layer} machine={machine} />
+        ))}
+        {observed && <Observed machine={machine} observed={observed} />}
       </ul>
     </Panel>
   );

@@ -131,7 +131,7 @@ function Picture({ rows, period }: { rows: readonly LifeRow[]; period: Period })
         <span />
         <div className="life-axis">
           {ticks.map((tick) => (
-            <span key={tick} style={{ left: place(tick) }}>
+            <span key={tick} className="life-tick" style={{ left: place(tick) }}>
               {stepMs < DAY_MS ? clockText(tick, zone).slice(11, 16) : clockText(tick, zone).slice(0, 10)}
             </span>
           ))}

@@ -70,7 +70,8 @@ export function MetricChart({ chart, samples }: { chart: Chart; samples: readonl
         <span className="colour-line-1" />
       </div>
       <p className="soft numeric">
-        {axesText(chart, samples)} · {lines.map(({ name, least, most }) => `${name}: ${least} to ${most}`).join(' · ')}
+        {axesText(chart, samples)} ·{' '}
+        {lines.map(({ name, least, most }) => `${name}: ${least} to ${most}`).join(' · ')}
       </p>
     </figure>
   );

@@ -45,7 +45,11 @@ describe('charts', () => {
   ];
 
   it('are shown only for reported metrics', () => {
-    expect(chartsWith(samples).map(({ title }) => title)).toEqual(['CPU in use', 'Disk in use', 'Containers and workers']);
+    expect(chartsWith(samples).map(({ title }) => title)).toEqual([
+      'CPU in use',
+      'Disk in use',
+      'Containers and workers',
+    ]);
     expect(chartsWith([])).toEqual([]);
   });
 
@@ -60,7 +64,9 @@ describe('charts', () => {
   it('show how much of the disk is in use, not how much is free', () => {
     expect(chartData(chart('Disk in use'), samples)[1]).toEqual([null, 75, null, null]);
     expect(
-      chartData(chart('Disk in use'), [sample(1, { total_disk_space_bytes: 0, total_disk_free_bytes: 0 })])[1],
+      chartData(chart('Disk in use'), [
+        sample(1, { total_disk_space_bytes: 0, total_disk_free_bytes: 0 }),
+      ])[1],
     ).toEqual([null, null]);
   });
 

@@ -136,4 +136,11 @@ export const REQUEST_REASONS = {
     fix: 'list the tokens',
     commands: ['{ingot} token list'],
   },
+  SESSION_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'there is no session <session_id> that has not ended',
+    cause: 'no session of the console has the id, or it has ended already',
+    fix: 'list the sessions on the page Access of the console',
+    commands: [],
+  },
 } as const satisfies Record<string, ReasonRow>;

@@ -7,6 +7,7 @@ import { auditHandlers } from './audit-handlers.ts';
 import { machineHandlers } from './machine-handlers.ts';
 import { operatorActionHandlers } from './operator-action-handlers.ts';
 import { poolHandlers } from './pool-handlers.ts';
+import { sessionHandlers } from './session-handlers.ts';
 import { tokenHandlers } from './token-handlers.ts';
 import { workflowHandlers } from './workflow-handlers.ts';
 
@@ -20,6 +21,7 @@ export function adminService(dependencies: ServerDependencies): Service {
       ...operatorActionHandlers(dependencies),
       ...approvalHandlers(dependencies),
       ...tokenHandlers(dependencies),
+      ...sessionHandlers(dependencies),
       ...auditHandlers(dependencies),
     },
     {
@@ -50,6 +52,8 @@ export function adminService(dependencies: ServerDependencies): Service {
       getAuditKey: 'admin',
       rotateAuditKey: 'admin',
       rotateToken: 'admin',
+      listSessions: 'admin',
+      endSession: 'admin',
     },
   );
 }

@@ -19,6 +19,7 @@ import {
 import { machineNotFound } from '../../../operations/machines/machine-not-found.ts';
 import { type MetricSample, readSamples } from '../../../store/agents/metric-samples.ts';
 import { listEvents } from '../../../store/events/event-log.ts';
+import { FleetHistoryReader } from '../../../store/history/fleet-history.ts';
 import { countMachines } from '../../../store/machines/count-machines.ts';
 import { indexMachines } from '../../../store/machines/index-machines.ts';
 import { groupKey, orderKey } from '../../../store/machines/machine-keys.ts';
@@ -32,17 +33,20 @@ import { defineService, type Service } from '../service.ts';
 import { agentsOf } from '../v2/agents-of.ts';
 import { machineMessages } from '../v2/machine-messages.ts';
 import { eventMessage } from './event-message.ts';
+import { fleetHistoryMessage } from './fleet-history-message.ts';
 import { facetMessage, overviewMessage } from './overview-message.ts';
 import { watchEvents } from './watch-events.ts';
 
 const MAX_MACHINES = 500;
 const MAX_FACETS = 20;
+const MAX_HOURS = 168;
 /** Ids in one message of an index. */
 const CHUNK = 5_000;
 
 /** `services` are all services of the server, for callers who ask what they may call. */
 export function fleetService(dependencies: ServerDependencies, services: () => readonly Service[]): Service {
   const overviews = new OverviewReader(dependencies.database, dependencies.stalls);
+  const histories = new FleetHistoryReader(dependencies.database);
   return defineService(
     FleetService,
     {
@@ -100,6 +104,11 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
 
       getMetricHistory: ({ machineId }, { caller }) =>
         metricHistory(dependencies, checkMachineId(machineId), caller),
+
+      async getFleetHistory({ hours }, { caller }) {
+        if (hours < 0 || hours > MAX_HOURS) throw invalidField('hours', `must be from 1 to ${MAX_HOURS}`);
+        return fleetHistoryMessage(await histories.read(hours === 0 ? 24 : hours, caller.scope));
+      },
     },
     {
       whoAmI: 'viewer',
@@ -110,6 +119,7 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
       watchEvents: 'viewer',
       listEvents: 'viewer',
       getMetricHistory: 'viewer',
+      getFleetHistory: 'viewer',
     },
   );
 }

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/fleet/v1/fleet_service.proto.
  */
 export const file_baremetal_fleet_v1_fleet_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZiYXJlbWV0YWwvZmxlZXQvdjEvZmxlZXRfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIg8KDVdob0FtSVJlcXVlc3QiwwEKCElkZW50aXR5EgwKBG5hbWUYASABKAkSDAoEcm9sZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEg0KBXNjb3BlGAogASgJEgsKA3ZpYRgLIAEoCRIPCgdtZXRob2RzGAwgAygJEi4KCmV4cGlyZXNfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKEmluc2VjdXJlX3BsYWludGV4dBgVIAEoCBIRCglodHRwX3BvcnQYFiABKAUiFAoSR2V0T3ZlcnZpZXdSZXF1ZXN0IuQGCghPdmVydmlldxImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIbWFjaGluZXMYAiABKAUSKQoGZmFjZXRzGAMgAygLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0EjAKCWF0dGVudGlvbhgEIAMoCzIdLmJhcmVtZXRhbC5mbGVldC52MS5BdHRlbnRpb24SUgoUb3BlcmF0aW9uc191bmRlcl93YXkYBSADKAsyNC5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcnZpZXcuT3BlcmF0aW9uc1VuZGVyV2F5RW50cnkSSwoQb3BlcmF0aW9uc19lbmRlZBgGIAMoCzIxLmJhcmVtZXRhbC5mbGVldC52MS5PdmVydmlldy5PcGVyYXRpb25zRW5kZWRFbnRyeRIsCgdvdmVyZHVlGAcgAygLMhsuYmFyZW1ldGFsLmZsZWV0LnYxLk92ZXJkdWUSFAoMYWdlbnRzX3JlYWR5GAggASgFEhMKC2FnZW50c19sb3N0GAkgASgFEhwKFG1hY2hpbmVzX3NjaGVkdWxhYmxlGBQgASgFEkIKE3VuaGVhbHRoeV91cHN0cmVhbXMYFSADKAsyJS5iYXJlbWV0YWwuZmxlZXQudjEuVW5oZWFsdGh5VXBzdHJlYW0SPAoIcm9sbG91dHMYFiADKAsyKi5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcnZpZXcuUm9sbG91dHNFbnRyeRIXCg9tYWNoaW5lc19mYWlsZWQYFyABKAUSFwoPbWFjaGluZXNfd2FybmVkGBggASgFEjUKB3N0YWxsZWQYGSADKAsyJC5iYXJlbWV0YWwuZmxlZXQudjEuU3RhbGxlZE9wZXJhdGlvbhIaChJvcGVyYXRpb25zX3N0YWxsZWQYGiABKAUaOQoXT3BlcmF0aW9uc1VuZGVyV2F5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4ARo2ChRPcGVyYXRpb25zRW5kZWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBGi8KDVJvbGxvdXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4ASKLAQoQU3RhbGxlZE9wZXJhdGlvbhIUCgxvcGVyYXRpb25faWQYASABKAkSEgoKbWFjaGluZV9pZBgCIAEoCRIpCgR0eXBlGAMgASgOMhsuYmFyZW1ldGFsLnYyLk9wZXJhdGlvblR5cGUSIgoFc3RhbGwYBCABKAsyEy5iYXJlbWV0YWwudjIuU3RhbGwiYwoRVW5oZWFsdGh5VXBzdHJlYW0SEAoIcHJvdmlkZXIYASABKAkSDwoHZmFpbHVyZRgCIAEoCRIrCgdyZWFkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLAAQoJQXR0ZW50aW9uEg4KBnJlYXNvbhgBIAEoCRIQCghtYWNoaW5lcxgCIAEoBRIOCgZmaWx0ZXIYAyABKAkSGgoSZXhhbXBsZV9tYWNoaW5lX2lkGAQgASgJEhcKD2V4YW1wbGVfbWVzc2FnZRgFIAEoCRIqCgZuZXdlc3QYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWNvbmRpdGlvbhgHIAEoCRINCgV0aXRsZRgUIAEoCSJwCgdPdmVyZHVlEg0KBWxheWVyGAEgASgJEg0KBXN0YXRlGAIgASgJEhUKDWxpbWl0X3NlY29uZHMYAyABKAMSEAoIbWFjaGluZXMYBCABKAUSDgoGZmlsdGVyGAUgASgJEg4KBmFkdmljZRgGIAEoCSI2ChRDb3VudE1hY2hpbmVzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSDgoGZmFjZXRzGAIgAygJIlEKFUNvdW50TWFjaGluZXNSZXNwb25zZRINCgV0b3RhbBgBIAEoBRIpCgZmYWNldHMYAiADKAsyGS5iYXJlbWV0YWwuZmxlZXQudjEuRmFjZXQiRgoFRmFjZXQSDQoFZmllbGQYASABKAkSLgoGdmFsdWVzGAIgAygLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0VmFsdWUiLQoKRmFjZXRWYWx1ZRINCgV2YWx1ZRgBIAEoCRIQCghtYWNoaW5lcxgCIAEoBSJbChRJbmRleE1hY2hpbmVzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSEAoIb3JkZXJfYnkYAiABKAkSEgoKZGVzY2VuZGluZxgDIAEoCBINCgVsaW1pdBgUIAEoBSIyCgxNYWNoaW5lSW5kZXgSDQoFdG90YWwYASABKAUSEwoLbWFjaGluZV9pZHMYAiADKAkiKQoSR2V0TWFjaGluZXNSZXF1ZXN0EhMKC21hY2hpbmVfaWRzGAEgAygJIj4KE0dldE1hY2hpbmVzUmVzcG9uc2USJwoIbWFjaGluZXMYASADKAsyFS5iYXJlbWV0YWwudjIuTWFjaGluZSLjAgoFRXZlbnQSEAoIZXZlbnRfaWQYASABKAMSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGtpbmQYAyABKAkSDwoHc3ViamVjdBgEIAEoCRIMCgRmcm9tGAUgASgJEgoKAnRvGAYgASgJEhIKCmFjdG9yX2tpbmQYByABKAkSEAoIYWN0b3JfaWQYCCABKAkSDwoHY29tbWVudBgJIAEoCRISCgptYWNoaW5lX2lkGAogASgJEhQKDG9wZXJhdGlvbl9pZBgLIAEoCRIQCghtZXRhZGF0YRgMIAEoCRIQCghpZGVudGl0eRgUIAEoCRIPCgdhZGRyZXNzGBUgASgJEhIKCnJlcXVlc3RfaWQYFiABKAkSCwoDdmlhGBcgASgJEjAKB2NoYW5nZXMYGCADKAsyHy5iYXJlbWV0YWwuZmxlZXQudjEuRmllbGRDaGFuZ2UiOwoLRmllbGRDaGFuZ2USDQoFZmllbGQYASABKAkSDgoGYmVmb3JlGAIgASgJEg0KBWFmdGVyGAMgASgJIjQKEldhdGNoRXZlbnRzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSDgoGY3Vyc29yGAIgASgJItkBCgxXYXRjaGVkRXZlbnQSMwoEa2luZBgBIAEoDjIlLmJhcmVtZXRhbC5mbGVldC52MS5XYXRjaGVkRXZlbnQuS2luZBIoCgVldmVudBgCIAEoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5FdmVudBIOCgZjdXJzb3IYAyABKAkSJgoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjIKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEgkKBUFMSVZFEAESCQoFRVZFTlQQAiJKChFMaXN0RXZlbnRzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiWAoSTGlzdEV2ZW50c1Jlc3BvbnNlEikKBmV2ZW50cxgBIAMoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5FdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiLQoXR2V0TWV0cmljSGlzdG9yeVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCSJCCg1NZXRyaWNIaXN0b3J5EjEKB3NhbXBsZXMYASADKAsyIC5iYXJlbWV0YWwuZmxlZXQudjEuTWV0cmljU2FtcGxlIqYBCgxNZXRyaWNTYW1wbGUSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEj4KB21ldHJpY3MYAiADKAsyLS5iYXJlbWV0YWwuZmxlZXQudjEuTWV0cmljU2FtcGxlLk1ldHJpY3NFbnRyeRouCgxNZXRyaWNzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ATLvBQoMRmxlZXRTZXJ2aWNlEkkKBldob0FtSRIhLmJhcmVtZXRhbC5mbGVldC52MS5XaG9BbUlSZXF1ZXN0GhwuYmFyZW1ldGFsLmZsZWV0LnYxLklkZW50aXR5ElMKC0dldE92ZXJ2aWV3EiYuYmFyZW1ldGFsLmZsZWV0LnYxLkdldE92ZXJ2aWV3UmVxdWVzdBocLmJhcmVtZXRhbC5mbGVldC52MS5PdmVydmlldxJkCg1Db3VudE1hY2hpbmVzEiguYmFyZW1ldGFsLmZsZWV0LnYxLkNvdW50TWFjaGluZXNSZXF1ZXN0GikuYmFyZW1ldGFsLmZsZWV0LnYxLkNvdW50TWFjaGluZXNSZXNwb25zZRJdCg1JbmRleE1hY2hpbmVzEiguYmFyZW1ldGFsLmZsZWV0LnYxLkluZGV4TWFjaGluZXNSZXF1ZXN0GiAuYmFyZW1ldGFsLmZsZWV0LnYxLk1hY2hpbmVJbmRleDABEl4KC0dldE1hY2hpbmVzEiYuYmFyZW1ldGFsLmZsZWV0LnYxLkdldE1hY2hpbmVzUmVxdWVzdBonLmJhcmVtZXRhbC5mbGVldC52MS5HZXRNYWNoaW5lc1Jlc3BvbnNlElkKC1dhdGNoRXZlbnRzEiYuYmFyZW1ldGFsLmZsZWV0LnYxLldhdGNoRXZlbnRzUmVxdWVzdBogLmJhcmVtZXRhbC5mbGVldC52MS5XYXRjaGVkRXZlbnQwARJbCgpMaXN0RXZlbnRzEiUuYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RFdmVudHNSZXF1ZXN0GiYuYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RFdmVudHNSZXNwb25zZRJiChBHZXRNZXRyaWNIaXN0b3J5EisuYmFyZW1ldGFsLmZsZWV0LnYxLkdldE1ldHJpY0hpc3RvcnlSZXF1ZXN0GiEuYmFyZW1ldGFsLmZsZWV0LnYxLk1ldHJpY0hpc3RvcnliBnByb3RvMw", [file_baremetal_v2_machine, file_baremetal_v2_operation, file_google_protobuf_timestamp]);
+  fileDesc("CiZiYXJlbWV0YWwvZmxlZXQvdjEvZmxlZXRfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIg8KDVdob0FtSVJlcXVlc3QiwwEKCElkZW50aXR5EgwKBG5hbWUYASABKAkSDAoEcm9sZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEg0KBXNjb3BlGAogASgJEgsKA3ZpYRgLIAEoCRIPCgdtZXRob2RzGAwgAygJEi4KCmV4cGlyZXNfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKEmluc2VjdXJlX3BsYWludGV4dBgVIAEoCBIRCglodHRwX3BvcnQYFiABKAUiFAoSR2V0T3ZlcnZpZXdSZXF1ZXN0IuQGCghPdmVydmlldxImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIbWFjaGluZXMYAiABKAUSKQoGZmFjZXRzGAMgAygLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0EjAKCWF0dGVudGlvbhgEIAMoCzIdLmJhcmVtZXRhbC5mbGVldC52MS5BdHRlbnRpb24SUgoUb3BlcmF0aW9uc191bmRlcl93YXkYBSADKAsyNC5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcnZpZXcuT3BlcmF0aW9uc1VuZGVyV2F5RW50cnkSSwoQb3BlcmF0aW9uc19lbmRlZBgGIAMoCzIxLmJhcmVtZXRhbC5mbGVldC52MS5PdmVydmlldy5PcGVyYXRpb25zRW5kZWRFbnRyeRIsCgdvdmVyZHVlGAcgAygLMhsuYmFyZW1ldGFsLmZsZWV0LnYxLk92ZXJkdWUSFAoMYWdlbnRzX3JlYWR5GAggASgFEhMKC2FnZW50c19sb3N0GAkgASgFEhwKFG1hY2hpbmVzX3NjaGVkdWxhYmxlGBQgASgFEkIKE3VuaGVhbHRoeV91cHN0cmVhbXMYFSADKAsyJS5iYXJlbWV0YWwuZmxlZXQudjEuVW5oZWFsdGh5VXBzdHJlYW0SPAoIcm9sbG91dHMYFiADKAsyKi5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcnZpZXcuUm9sbG91dHNFbnRyeRIXCg9tYWNoaW5lc19mYWlsZWQYFyABKAUSFwoPbWFjaGluZXNfd2FybmVkGBggASgFEjUKB3N0YWxsZWQYGSADKAsyJC5iYXJlbWV0YWwuZmxlZXQudjEuU3RhbGxlZE9wZXJhdGlvbhIaChJvcGVyYXRpb25zX3N0YWxsZWQYGiABKAUaOQoXT3BlcmF0aW9uc1VuZGVyV2F5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4ARo2ChRPcGVyYXRpb25zRW5kZWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBGi8KDVJvbGxvdXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4ASKLAQoQU3RhbGxlZE9wZXJhdGlvbhIUCgxvcGVyYXRpb25faWQYASABKAkSEgoKbWFjaGluZV9pZBgCIAEoCRIpCgR0eXBlGAMgASgOMhsuYmFyZW1ldGFsLnYyLk9wZXJhdGlvblR5cGUSIgoFc3RhbGwYBCABKAsyEy5iYXJlbWV0YWwudjIuU3RhbGwiYwoRVW5oZWFsdGh5VXBzdHJlYW0SEAoIcHJvdmlkZXIYASABKAkSDwoHZmFpbHVyZRgCIAEoCRIrCgdyZWFkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLAAQoJQXR0ZW50aW9uEg4KBnJlYXNvbhgBIAEoCRIQCghtYWNoaW5lcxgCIAEoBRIOCgZmaWx0ZXIYAyABKAkSGgoSZXhhbXBsZV9tYWNoaW5lX2lkGAQgASgJEhcKD2V4YW1wbGVfbWVzc2FnZRgFIAEoCRIqCgZuZXdlc3QYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWNvbmRpdGlvbhgHIAEoCRINCgV0aXRsZRgUIAEoCSJwCgdPdmVyZHVlEg0KBWxheWVyGAEgASgJEg0KBXN0YXRlGAIgASgJEhUKDWxpbWl0X3NlY29uZHMYAyABKAMSEAoIbWFjaGluZXMYBCABKAUSDgoGZmlsdGVyGAUgASgJEg4KBmFkdmljZRgGIAEoCSI2ChRDb3VudE1hY2hpbmVzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSDgoGZmFjZXRzGAIgAygJIlEKFUNvdW50TWFjaGluZXNSZXNwb25zZRINCgV0b3RhbBgBIAEoBRIpCgZmYWNldHMYAiADKAsyGS5iYXJlbWV0YWwuZmxlZXQudjEuRmFjZXQiRgoFRmFjZXQSDQoFZmllbGQYASABKAkSLgoGdmFsdWVzGAIgAygLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0VmFsdWUiLQoKRmFjZXRWYWx1ZRINCgV2YWx1ZRgBIAEoCRIQCghtYWNoaW5lcxgCIAEoBSJbChRJbmRleE1hY2hpbmVzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSEAoIb3JkZXJfYnkYAiABKAkSEgoKZGVzY2VuZGluZxgDIAEoCBINCgVsaW1pdBgUIAEoBSIyCgxNYWNoaW5lSW5kZXgSDQoFdG90YWwYASABKAUSEwoLbWFjaGluZV9pZHMYAiADKAkiKQoSR2V0TWFjaGluZXNSZXF1ZXN0EhMKC21hY2hpbmVfaWRzGAEgAygJIj4KE0dldE1hY2hpbmVzUmVzcG9uc2USJwoIbWFjaGluZXMYASADKAsyFS5iYXJlbWV0YWwudjIuTWFjaGluZSLjAgoFRXZlbnQSEAoIZXZlbnRfaWQYASABKAMSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGtpbmQYAyABKAkSDwoHc3ViamVjdBgEIAEoCRIMCgRmcm9tGAUgASgJEgoKAnRvGAYgASgJEhIKCmFjdG9yX2tpbmQYByABKAkSEAoIYWN0b3JfaWQYCCABKAkSDwoHY29tbWVudBgJIAEoCRISCgptYWNoaW5lX2lkGAogASgJEhQKDG9wZXJhdGlvbl9pZBgLIAEoCRIQCghtZXRhZGF0YRgMIAEoCRIQCghpZGVudGl0eRgUIAEoCRIPCgdhZGRyZXNzGBUgASgJEhIKCnJlcXVlc3RfaWQYFiABKAkSCwoDdmlhGBcgASgJEjAKB2NoYW5nZXMYGCADKAsyHy5iYXJlbWV0YWwuZmxlZXQudjEuRmllbGRDaGFuZ2UiOwoLRmllbGRDaGFuZ2USDQoFZmllbGQYASABKAkSDgoGYmVmb3JlGAIgASgJEg0KBWFmdGVyGAMgASgJIjQKEldhdGNoRXZlbnRzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSDgoGY3Vyc29yGAIgASgJItkBCgxXYXRjaGVkRXZlbnQSMwoEa2luZBgBIAEoDjIlLmJhcmVtZXRhbC5mbGVldC52MS5XYXRjaGVkRXZlbnQuS2luZBIoCgVldmVudBgCIAEoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5FdmVudBIOCgZjdXJzb3IYAyABKAkSJgoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjIKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEgkKBUFMSVZFEAESCQoFRVZFTlQQAiJKChFMaXN0RXZlbnRzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiWAoSTGlzdEV2ZW50c1Jlc3BvbnNlEikKBmV2ZW50cxgBIAMoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5FdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiLQoXR2V0TWV0cmljSGlzdG9yeVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCSJCCg1NZXRyaWNIaXN0b3J5EjEKB3NhbXBsZXMYASADKAsyIC5iYXJlbWV0YWwuZmxlZXQudjEuTWV0cmljU2FtcGxlIqYBCgxNZXRyaWNTYW1wbGUSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEj4KB21ldHJpY3MYAiADKAsyLS5iYXJlbWV0YWwuZmxlZXQudjEuTWV0cmljU2FtcGxlLk1ldHJpY3NFbnRyeRouCgxNZXRyaWNzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASInChZHZXRGbGVldEhpc3RvcnlSZXF1ZXN0Eg0KBWhvdXJzGAEgASgFIvsBCgxGbGVldEhpc3RvcnkSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKBGZyb20YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKB3NhbXBsZXMYAyADKAsyHy5iYXJlbWV0YWwuZmxlZXQudjEuRmxlZXRTYW1wbGUSLAoFaG91cnMYBCADKAsyHS5iYXJlbWV0YWwuZmxlZXQudjEuRmxlZXRIb3VyEjkKCWR1cmF0aW9ucxgFIAMoCzImLmJhcmVtZXRhbC5mbGVldC52MS5PcGVyYXRpb25EdXJhdGlvbnMipwEKC0ZsZWV0U2FtcGxlEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI/CghtYWNoaW5lcxgCIAMoCzItLmJhcmVtZXRhbC5mbGVldC52MS5GbGVldFNhbXBsZS5NYWNoaW5lc0VudHJ5Gi8KDU1hY2hpbmVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4ASKsAQoJRmxlZXRIb3VyEikKBXN0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJBCgpvcGVyYXRpb25zGAIgAygLMi0uYmFyZW1ldGFsLmZsZWV0LnYxLkZsZWV0SG91ci5PcGVyYXRpb25zRW50cnkaMQoPT3BlcmF0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAEijQEKEk9wZXJhdGlvbkR1cmF0aW9ucxIpCgR0eXBlGAEgASgOMhsuYmFyZW1ldGFsLnYyLk9wZXJhdGlvblR5cGUSEgoKb3BlcmF0aW9ucxgCIAEoBRIOCgZmYWlsZWQYAyABKAUSEwoLcDUwX3NlY29uZHMYBCABKAESEwoLcDkwX3NlY29uZHMYBSABKAEy0AYKDEZsZWV0U2VydmljZRJJCgZXaG9BbUkSIS5iYXJlbWV0YWwuZmxlZXQudjEuV2hvQW1JUmVxdWVzdBocLmJhcmVtZXRhbC5mbGVldC52MS5JZGVudGl0eRJTCgtHZXRPdmVydmlldxImLmJhcmVtZXRhbC5mbGVldC52MS5HZXRPdmVydmlld1JlcXVlc3QaHC5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcnZpZXcSZAoNQ291bnRNYWNoaW5lcxIoLmJhcmVtZXRhbC5mbGVldC52MS5Db3VudE1hY2hpbmVzUmVxdWVzdBopLmJhcmVtZXRhbC5mbGVldC52MS5Db3VudE1hY2hpbmVzUmVzcG9uc2USXQoNSW5kZXhNYWNoaW5lcxIoLmJhcmVtZXRhbC5mbGVldC52MS5JbmRleE1hY2hpbmVzUmVxdWVzdBogLmJhcmVtZXRhbC5mbGVldC52MS5NYWNoaW5lSW5kZXgwARJeCgtHZXRNYWNoaW5lcxImLmJhcmVtZXRhbC5mbGVldC52MS5HZXRNYWNoaW5lc1JlcXVlc3QaJy5iYXJlbWV0YWwuZmxlZXQudjEuR2V0TWFjaGluZXNSZXNwb25zZRJZCgtXYXRjaEV2ZW50cxImLmJhcmVtZXRhbC5mbGVldC52MS5XYXRjaEV2ZW50c1JlcXVlc3QaIC5iYXJlbWV0YWwuZmxlZXQudjEuV2F0Y2hlZEV2ZW50MAESWwoKTGlzdEV2ZW50cxIlLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0RXZlbnRzUmVxdWVzdBomLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0RXZlbnRzUmVzcG9uc2USYgoQR2V0TWV0cmljSGlzdG9yeRIrLmJhcmVtZXRhbC5mbGVldC52MS5HZXRNZXRyaWNIaXN0b3J5UmVxdWVzdBohLmJhcmVtZXRhbC5mbGVldC52MS5NZXRyaWNIaXN0b3J5El8KD0dldEZsZWV0SGlzdG9yeRIqLmJhcmVtZXRhbC5mbGVldC52MS5HZXRGbGVldEhpc3RvcnlSZXF1ZXN0GiAuYmFyZW1ldGFsLmZsZWV0LnYxLkZsZWV0SGlzdG9yeWIGcHJvdG8z", [file_baremetal_v2_machine, file_baremetal_v2_operation, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.fleet.v1.WhoAmIRequest
@@ -959,6 +959,158 @@ export const MetricSampleSchema: GenMessage<MetricSample> = /*@__PURE__*/
   messageDesc(file_baremetal_fleet_v1_fleet_service, 24);
 
 /**
+ * @generated from message baremetal.fleet.v1.GetFleetHistoryRequest
+ */
+export type GetFleetHistoryRequest = Message<"baremetal.fleet.v1.GetFleetHistoryRequest"> & {
+  /**
+   * How far back, from 1 to 168; 0: 24.
+   *
+   * @generated from field: int32 hours = 1;
+   */
+  hours: number;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.GetFleetHistoryRequest.
+ * Use `create(GetFleetHistoryRequestSchema)` to create a new message.
+ */
+export const GetFleetHistoryRequestSchema: GenMessage<GetFleetHistoryRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 25);
+
+/**
+ * @generated from message baremetal.fleet.v1.FleetHistory
+ */
+export type FleetHistory = Message<"baremetal.fleet.v1.FleetHistory"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * The beginning of the first hour.
+   *
+   * @generated from field: google.protobuf.Timestamp from = 2;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * Machines of the whole fleet by state, from the oldest on, every 5 minutes or the last of each hour where more than 24 hours
+   * are asked for. Empty for a caller with a scope.
+   *
+   * @generated from field: repeated baremetal.fleet.v1.FleetSample samples = 3;
+   */
+  samples: FleetSample[];
+
+  /**
+   * Each hour from the oldest on; the last one is not over.
+   *
+   * @generated from field: repeated baremetal.fleet.v1.FleetHour hours = 4;
+   */
+  hours: FleetHour[];
+
+  /**
+   * Operations that ended in this time, by type; the most frequent first.
+   *
+   * @generated from field: repeated baremetal.fleet.v1.OperationDurations durations = 5;
+   */
+  durations: OperationDurations[];
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.FleetHistory.
+ * Use `create(FleetHistorySchema)` to create a new message.
+ */
+export const FleetHistorySchema: GenMessage<FleetHistory> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 26);
+
+/**
+ * @generated from message baremetal.fleet.v1.FleetSample
+ */
+export type FleetSample = Message<"baremetal.fleet.v1.FleetSample"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * By effective state. States that no machine had are left out.
+   *
+   * @generated from field: map<string, int32> machines = 2;
+   */
+  machines: { [key: string]: number };
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.FleetSample.
+ * Use `create(FleetSampleSchema)` to create a new message.
+ */
+export const FleetSampleSchema: GenMessage<FleetSample> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 27);
+
+/**
+ * @generated from message baremetal.fleet.v1.FleetHour
+ */
+export type FleetHour = Message<"baremetal.fleet.v1.FleetHour"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp start = 1;
+   */
+  start?: Timestamp | undefined;
+
+  /**
+   * Operations that ended in it, by phase: SUCCEEDED, FAILED, CANCELED.
+   *
+   * @generated from field: map<string, int32> operations = 2;
+   */
+  operations: { [key: string]: number };
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.FleetHour.
+ * Use `create(FleetHourSchema)` to create a new message.
+ */
+export const FleetHourSchema: GenMessage<FleetHour> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 28);
+
+/**
+ * @generated from message baremetal.fleet.v1.OperationDurations
+ */
+export type OperationDurations = Message<"baremetal.fleet.v1.OperationDurations"> & {
+  /**
+   * @generated from field: baremetal.v2.OperationType type = 1;
+   */
+  type: OperationType;
+
+  /**
+   * @generated from field: int32 operations = 2;
+   */
+  operations: number;
+
+  /**
+   * @generated from field: int32 failed = 3;
+   */
+  failed: number;
+
+  /**
+   * Of those that succeeded, from the start to the end; 0 where none did.
+   *
+   * @generated from field: double p50_seconds = 4;
+   */
+  p50Seconds: number;
+
+  /**
+   * @generated from field: double p90_seconds = 5;
+   */
+  p90Seconds: number;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.OperationDurations.
+ * Use `create(OperationDurationsSchema)` to create a new message.
+ */
+export const OperationDurationsSchema: GenMessage<OperationDurations> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 29);
+
+/**
  * The fleet as a whole, for people and for dashboards: counts, lists in any order, and what happened.
  * All calls need the viewer role.
  *
@@ -1045,6 +1197,16 @@ export const FleetService: GenService<{
     methodKind: "unary";
     input: typeof GetMetricHistoryRequestSchema;
     output: typeof MetricHistorySchema;
+  },
+  /**
+   * The fleet over time: machines by state, operations that ended, and how long they took.
+   *
+   * @generated from rpc baremetal.fleet.v1.FleetService.GetFleetHistory
+   */
+  getFleetHistory: {
+    methodKind: "unary";
+    input: typeof GetFleetHistoryRequestSchema;
+    output: typeof FleetHistorySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_baremetal_fleet_v1_fleet_service, 0);

@@ -1,0 +1,134 @@
+/** Stacked columns over time. Read without pointing at them: the largest value, the times and what each colour is are written. */
+import { type ReactNode, useId } from 'react';
+import type { Tone } from '../../../src/domain/tone.ts';
+import { clockText, clockWithZone, useZone } from './zone.ts';
+
+export interface ChartSeries {
+  readonly name: string;
+  readonly tone: Tone;
+}
+
+export interface ChartColumn {
+  /** Milliseconds. */
+  readonly at: number;
+  /** In the order of the series, the lowest first. */
+  readonly values: readonly number[];
+}
+
+export interface ColumnsChartProps {
+  readonly title: string;
+  /** What it says, in a few words. */
+  readonly summary: ReactNode;
+  readonly series: readonly ChartSeries[];
+  readonly columns: readonly ChartColumn[];
+  /** The value at the top of the scale; the largest column without it. */
+  readonly top?: number;
+  readonly text?: (value: number) => string;
+}
+
+const WIDTH = 600;
+const HEIGHT = 120;
+const TICKS = 4;
+const DAY_MS = 86_400_000;
+
+export function ColumnsChart(props: ColumnsChartProps) {
+  const { title, summary, series, columns, text = (value) => value.toLocaleString('en') } = props;
+  const titleId = useId();
+  const sums = columns.map(({ values }) => values.reduce((sum, value) => sum + value, 0));
+  const top = props.top ?? Math.max(1, ...sums);
+  return (
+    <figure className="columns-chart" aria-labelledby={titleId}>
+      <figcaption>
+        <strong id={titleId}>{title}</strong>
+        <span className="soft">{summary}</span>
+      </figcaption>
+      <div className="columns-plot">
+        <span className="columns-scale soft numeric" aria-hidden="true">
+          <span>{text(top)}</span>
+          <span>0</span>
+        </span>
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={chartText(props, sums, text)}
+        >
+          {columns.map(({ at, values }, index) => (
+            <Column key={at} values={values} series={series} top={top} index={index} of={columns.length} />
+          ))}
+        </svg>
+      </div>
+      <TimeAxis columns={columns} />
+      {series.length > 1 && (
+        <ul className="columns-legend">
+          {series.map(({ name, tone }, line) => (
+            <li key={name} className={`tone-${tone}`}>
+              {name} <span className="soft numeric">{text(columns.at(-1)?.values[line] ?? 0)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </figure>
+  );
+}
+
+interface ColumnProps {
+  readonly values: readonly number[];
+  readonly series: readonly ChartSeries[];
+  readonly top: number;
+  readonly index: number;
+  readonly of: number;
+}
+
+function Column({ values, series, top, index, of }: ColumnProps) {
+  const width = WIDTH / of;
+  const gap = Math.min(2, width * 0.15);
+  let below = 0;
+  return (
+    <g>
+      {series.map(({ name, tone }, line) => {
+        const height = ((values[line] ?? 0) / top) * HEIGHT;
+        if (height === 0) return null;
+        below += height;
+        return (
+          <rect
+            key={name}
+            className={`tone-${tone}`}
+            x={index * width}
+            y={HEIGHT - below}
+            width={width - gap}
+            height={height}
+          />
+        );
+      })}
+    </g>
+  );
+}
+
+/** The times of the first and the last column, and of some between. */
+function TimeAxis({ columns }: { columns: readonly ChartColumn[] }) {
+  const zone = useZone();
+  const first = columns[0]?.at ?? 0;
+  const length = (columns.at(-1)?.at ?? first) - first;
+  const ticks = Array.from({ length: TICKS + 1 }, (_, tick) => first + (length * tick) / TICKS);
+  return (
+    <div className="columns-axis soft numeric" aria-hidden="true">
+      {length > 0 &&
+        ticks.map((at) => (
+          <span key={at} title={clockWithZone(at, zone)}>
+            {length > 2 * DAY_MS ? clockText(at, zone).slice(5, 10) : clockText(at, zone).slice(11, 16)}
+          </span>
+        ))}
+    </div>
+  );
+}
+
+function chartText(
+  { title, series, columns }: ColumnsChartProps,
+  sums: readonly number[],
+  text: (value: number) => string,
+): string {
+  const last = columns.at(-1)?.values ?? [];
+  const now = series.map(({ name }, line) => `${name} ${text(last[line] ?? 0)}`).join(', ');
+  return `${title}: now ${now}; between ${text(Math.min(...sums))} and ${text(Math.max(...sums))}`;
+}
