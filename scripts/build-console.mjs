@@ -1,5 +1,6 @@
 // Builds the web console into dist/console, and lays a compressed copy beside each file, so that the server has
 // nothing to compress. Fails when what a browser must fetch first is larger than it may be.
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +17,8 @@ await build({
   configFile: join(root, 'console/vite.config.ts'),
   logLevel: 'warn',
 });
+
+listKeptFiles();
 
 for (const name of readdirSync(out, { recursive: true })) {
   const file = join(out, name);
@@ -39,6 +42,21 @@ if (bytes > firstLoadLimit) {
   process.exit(1);
 }
 console.error(`ingot: the console's first load is ${(bytes / 1000).toFixed(0)} kB compressed`);
+
+/** What the service worker keeps. The digest changes its text with every build, which is how a browser sees that it is new. */
+function listKeptFiles() {
+  const worker = join(out, 'service-worker.js');
+  const files = readdirSync(out, { recursive: true })
+    .filter((name) => statSync(join(out, name)).isFile() && name !== 'service-worker.js')
+    .sort();
+  const digest = createHash('sha256');
+  for (const name of files) digest.update(name).update(readFileSync(join(out, name)));
+  const list = JSON.stringify(files.map((name) => `/${name}`));
+  const text = readFileSync(worker, 'utf8');
+  const listed = text.replace('const FILES = [];', `const FILES = ${list}; // ${digest.digest('hex')}`);
+  if (listed === text) throw new Error('service-worker.js has no list of files to fill in');
+  writeFileSync(worker, listed);
+}
 
 function sizeOf(name) {
   const file = join(out, name);

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useEffect } from 'react';
+import { lazy, type ReactNode, Suspense, useCallback, useEffect } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import { fleet } from './api/clients.ts';
@@ -58,7 +58,7 @@ export function App() {
     case 'checking':
       return <ShellSkeleton />;
     case 'unreachable':
-      return <Unreachable error={session.error} onRetry={() => void checkSession()} />;
+      return <Unreachable error={session.error} onRetry={retrySession} />;
     case 'signed-out':
       return <SignIn reason={session.reason} />;
     case 'signed-in':
@@ -74,9 +74,9 @@ export function App() {
 }
 
 /** The same as in index.html, which is painted before the scripts are there. */
-function ShellSkeleton() {
+function ShellSkeleton({ children }: { children?: ReactNode }) {
   return (
-    <div className="shell" aria-busy="true">
+    <div className="shell" aria-busy={children === undefined}>
       <div className="topbar" />
       <div className="sidebar">
         <span className="brand">
@@ -87,31 +87,47 @@ function ShellSkeleton() {
         <span className="skeleton" />
         <span className="skeleton" />
       </div>
-      <div className="page stack">
-        <span className="visually-hidden">Loading</span>
-        <span className="skeleton title" />
-        <span className="skeleton block" />
-        <span className="skeleton block" />
-      </div>
+      <main className="page stack">
+        {children ?? (
+          <>
+            <span className="visually-hidden">Loading</span>
+            <span className="skeleton title" />
+            <span className="skeleton block" />
+            <span className="skeleton block" />
+          </>
+        )}
+      </main>
     </div>
   );
 }
 
+const RETRY_MS = 3_000;
+
+/** The frame stays, and the page opens by itself when the server is back. */
 function Unreachable({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  useEffect(() => {
+    const timer = setInterval(onRetry, RETRY_MS);
+    return () => clearInterval(timer);
+  }, [onRetry]);
   return (
-    <main>
-      <Failed what="Failed to connect to the server" error={error} onRetry={onRetry} />
-    </main>
+    <ShellSkeleton>
+      <Failed what="The server is away" error={error} onRetry={onRetry} />
+      <p className="soft" role="status">
+        This page opens when the server responds again.
+      </p>
+    </ShellSkeleton>
   );
 }
+
+const retrySession = () => void checkSession();
 
 function SignedIn() {
   const [path] = useLocation();
   const identity = useQuery({ queryKey: ['identity'], queryFn: whoAmI, staleTime: Number.POSITIVE_INFINITY });
+  const { refetch } = identity;
+  const retryIdentity = useCallback(() => void refetch(), [refetch]);
   if (identity.isPending) return <ShellSkeleton />;
-  if (identity.isError) {
-    return <Unreachable error={identity.error} onRetry={() => void identity.refetch()} />;
-  }
+  if (identity.isError) return <Unreachable error={identity.error} onRetry={retryIdentity} />;
   return (
     <IdentityProvider identity={identity.data}>
       <ToastProvider>

@@ -50,6 +50,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </header>
       <Sidebar path={path} />
       <main className="page" id="page" tabIndex={-1}>
+        <AwayBanner />
         {children}
       </main>
       {help.pressed && <ShortcutHelp onClose={help.release} />}
@@ -98,6 +99,28 @@ function InsecureBadge() {
     >
       Insecure plaintext
     </strong>
+  );
+}
+
+/** Shorter interruptions are those of a restart or a proxy: the indicator is enough. */
+const AWAY_MS = 5_000;
+
+/** What the page shows is from before: its age, where nobody can overlook it. */
+function AwayBanner() {
+  const { state, freshAt } = useLiveStatus();
+  const age = useNow() - freshAt;
+  if (state === 'live' || freshAt === 0 || age < AWAY_MS) return null;
+  return (
+    <p className="away" role="alert">
+      <Icon name="warning" />
+      <span>
+        <strong>The server is not responding.</strong> This page shows its data as of{' '}
+        <time className="numeric" dateTime={new Date(freshAt).toISOString()}>
+          {ageText(age)} ago
+        </time>
+        . It continues by itself.
+      </span>
+    </p>
   );
 }
 

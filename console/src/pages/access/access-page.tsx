@@ -109,7 +109,7 @@ function Tokens({ onAct }: { onAct: (about: 'rotate' | 'revoke', token: Token) =
       ))}
     >
       {list.isPending && <Loading lines={5} />}
-      {list.isError && (
+      {list.isError && !list.data && (
         <Failed what="Failed to load tokens" error={list.error} onRetry={() => void list.refetch()} />
       )}
       {list.isSuccess && tokens.length === 0 && (

@@ -85,7 +85,7 @@ export function PeopleLog() {
       </div>
       <Panel title="What people did, newest first" padding="none">
         {log.isPending && <Loading lines={8} />}
-        {log.isError && (
+        {log.isError && !log.data && (
           <Failed what="Failed to load events" error={log.error} onRetry={() => void log.refetch()} />
         )}
         {log.isSuccess && events.length === 0 && (

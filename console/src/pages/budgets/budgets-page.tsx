@@ -40,7 +40,7 @@ export function BudgetsPage() {
         }
       />
       {list.isPending && <Loading lines={5} />}
-      {list.isError && (
+      {list.isError && !list.data && (
         <Failed what="Failed to load budgets" error={list.error} onRetry={() => void list.refetch()} />
       )}
       {list.data?.length === 0 && (

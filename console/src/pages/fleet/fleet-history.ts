@@ -1,8 +1,8 @@
 /** The fleet's history as columns of charts. */
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { EFFECTIVE_STATES } from '../../../../src/domain/machine/effective-state.ts';
 import type { FleetHistory } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import type { ChartColumn, ChartSeries } from '../../ui/columns-chart.tsx';
-import { msOf } from '../../ui/time.tsx';
+import type { ChartColumn, ChartSeries } from '../../ui/chart-columns.ts';
 
 /** What is well is at the bottom and gray: what is not stands out on top of it. */
 const STATES_UPWARDS = ['IDLE', 'NEW', 'MAINTENANCE', 'BUSY', 'ATTENTION', 'BLOCKED'] as const;
@@ -25,14 +25,14 @@ export function stateColumns({ samples }: FleetHistory): ChartColumn[] {
   return samples
     .filter((_, index) => (samples.length - 1 - index) % Math.max(1, every) === 0)
     .map(({ at, machines }) => ({
-      at: msOf(at) ?? 0,
+      at: timeOf(at),
       values: STATES_UPWARDS.map((state) => machines[state] ?? 0),
     }));
 }
 
 export function endColumns({ hours }: FleetHistory): ChartColumn[] {
   return hours.map(({ start, operations }) => ({
-    at: msOf(start) ?? 0,
+    at: timeOf(start),
     values: END_SERIES.map(({ phase }) => operations[phase] ?? 0),
   }));
 }
@@ -40,7 +40,7 @@ export function endColumns({ hours }: FleetHistory): ChartColumn[] {
 /** In percent of those that succeeded or failed; canceling is no failure. */
 export function failureColumns({ hours }: FleetHistory): ChartColumn[] {
   return hours.map(({ start, operations }) => ({
-    at: msOf(start) ?? 0,
+    at: timeOf(start),
     values: [failureRate(operations.SUCCEEDED ?? 0, operations.FAILED ?? 0)],
   }));
 }
@@ -64,4 +64,8 @@ function failureRate(succeeded: number, failed: number): number {
 
 export function percentText(percent: number): string {
   return `${percent >= 10 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)} %`;
+}
+
+function timeOf(at: Timestamp | undefined): number {
+  return at ? timestampMs(at) : 0;
 }

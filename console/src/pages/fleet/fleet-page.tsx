@@ -19,7 +19,7 @@ export function FleetPage() {
     <>
       <PageTitle title="Fleet" />
       {overview.isPending && <Loading lines={8} />}
-      {overview.isError && (
+      {overview.isError && !overview.data && (
         <Failed
           what="Failed to load the overview"
           error={overview.error}

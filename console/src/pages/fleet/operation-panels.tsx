@@ -83,7 +83,7 @@ interface OperationsProps {
 
 function Operations({ list, empty, timeTitle }: OperationsProps) {
   if (list.isPending) return <Loading />;
-  if (list.isError)
+  if (list.isError && !list.data)
     return <Failed what="Failed to load operations" error={list.error} onRetry={() => void list.refetch()} />;
   if (list.data.length === 0) return <Empty title={empty} />;
   return (

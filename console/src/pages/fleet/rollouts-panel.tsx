@@ -43,7 +43,7 @@ function UnderWay() {
     queryFn: async () => (await rollouts.listRollouts({ filter: UNDER_WAY, pageSize: SHOWN })).rollouts,
   });
   if (list.isPending) return <Loading />;
-  if (list.isError)
+  if (list.isError && !list.data)
     return <Failed what="Failed to load rollouts" error={list.error} onRetry={() => void list.refetch()} />;
   return (
     <table className="table fixed">

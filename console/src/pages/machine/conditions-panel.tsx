@@ -2,8 +2,11 @@ import type { MachineView } from '../../machine-view.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { Age, msOf } from '../../ui/time.tsx';
 import { conditionRows } from './conditions.ts';
+import { useExplanation } from './use-machine.ts';
 
 export function ConditionsPanel({ machine }: { machine: MachineView }) {
+  // What the next steps say is not said twice.
+  const said = (useExplanation(machine.machineId).data?.obstacles ?? []).map(({ what }) => what);
   const reported = machine.message.status?.conditions ?? [];
   const rows = conditionRows(
     reported.map((condition) => ({ ...condition, since: msOf(condition.lastTransition) })),
@@ -19,7 +22,9 @@ export function ConditionsPanel({ machine }: { machine: MachineView }) {
               <span className={`badge tone-${tone}`}>{status}</span>
               <div>
                 <strong title={meaning}>{type}</strong> <span className="soft">{reason}</span>
-                {message && <div className="soft">{message}</div>}
+                {message && !said.some((what) => what.includes(message)) && (
+                  <div className="soft">{message}</div>
+                )}
               </div>
               <span className="soft">{since !== null && <Age at={since} suffix="" />}</span>
             </li>

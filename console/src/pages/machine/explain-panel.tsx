@@ -35,9 +35,11 @@ export function ExplainPanel(props: ExplainPanelProps) {
       )}
       {data && (
         <div className="stack">
-          <p>
-            <strong>{data.summary}</strong>
-          </p>
+          {data.obstacles.length === 0 && (
+            <p>
+              <strong>{data.summary}</strong>
+            </p>
+          )}
           {data.obstacles.length > 0 && (
             <ol className="obstacles">
               {data.obstacles.map((obstacle, index) => (

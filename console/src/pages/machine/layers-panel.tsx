@@ -66,14 +66,21 @@ export function EffectivePanel({ machine }: { machine: MachineView }) {
         {!isSaidBelow && `What to do: ${userAction}.`}
       </span>
       <MaintenanceText maintenance={message.status?.maintenance} />
-      <ServiceText machine={machine} />
+      <ServiceText machine={machine} reasons={isSaidBelow ? 'said below' : 'shown'} />
     </p>
   );
 }
 
 /** Whether budgets count it, and whether work is placed on it. */
-function ServiceText({ machine: { presence, message } }: { machine: MachineView }) {
+function ServiceText({
+  machine: { presence, message },
+  reasons,
+}: {
+  machine: MachineView;
+  reasons: 'shown' | 'said below';
+}) {
   const { status } = message;
+  const isSaidBelow = reasons === 'said below';
   return (
     <>
       {status?.available === false && (
@@ -81,7 +88,8 @@ function ServiceText({ machine: { presence, message } }: { machine: MachineView 
           {' '}
           <AvailableBadge status={status} />{' '}
           <span className="soft">
-            It counts as unavailable for budgets and rollouts, because {status.unavailableMessage}.
+            It counts as unavailable for budgets and rollouts
+            {!isSaidBelow && `, because ${status.unavailableMessage}`}.
           </span>
         </>
       )}

@@ -75,7 +75,7 @@ describe('charts', () => {
       { name: 'CPU in use', last: '20%', least: '10%', most: '40.3%' },
     ]);
     expect(chartLabel(chart('CPU in use'), samples)).toBe(
-      'CPU: CPU in use 20% now, between 10% and 40.3%; 3 measurements',
+      'CPU in use: CPU in use 20% now, between 10% and 40.3%; 3 measurements',
     );
   });
 });

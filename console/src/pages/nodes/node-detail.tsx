@@ -49,7 +49,7 @@ export function NodeDetail({ node, onClose }: { node: NodeBody; onClose: () => v
         <BootList machineId={node.id} install={node.state} />
         <h3>History</h3>
         {history.isPending && <Loading />}
-        {history.isError && (
+        {history.isError && !history.data && (
           <Failed
             what="Failed to load the history"
             error={history.error}

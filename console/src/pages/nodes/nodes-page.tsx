@@ -66,7 +66,7 @@ export function NodesPage() {
       <div className={chosen ? 'beside' : undefined}>
         <Panel title="Nodes" padding="none">
           {list.isPending && <Loading lines={6} />}
-          {list.isError && (
+          {list.isError && !list.data && (
             <Failed what="Failed to load nodes" error={list.error} onRetry={() => void list.refetch()} />
           )}
           {list.isSuccess && nodes.length === 0 && (

@@ -35,7 +35,7 @@ export function HistoryPanel({ operationId }: { operationId: string }) {
       }
     >
       {history.isPending && <Loading lines={4} />}
-      {history.isError && (
+      {history.isError && !history.data && (
         <Failed
           what="Failed to load the history"
           error={history.error}

@@ -23,7 +23,7 @@ export function PlansPage() {
     <>
       <PageTitle title="Plans" />
       {list.isPending && <Loading lines={6} />}
-      {list.isError && (
+      {list.isError && !list.data && (
         <Failed what="Failed to load plans" error={list.error} onRetry={() => void list.refetch()} />
       )}
       {list.isSuccess && all.length === 0 && (

@@ -67,7 +67,7 @@ export function RacksPage() {
         )}
       </div>
       {machines.isPending && <Loading lines={8} />}
-      {machines.isError && (
+      {machines.isError && !machines.data && (
         <Failed what="Failed to load racks" error={machines.error} onRetry={() => void machines.refetch()} />
       )}
       {machines.data && machines.data.left > 0 && (
