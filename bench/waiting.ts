@@ -76,30 +76,29 @@ async function fill({ sql }: Subject, count: number): Promise<void> {
   await sql.query('VACUUM ANALYZE machines');
 }
 
-const DUE_WITHIN = "interval '10 minutes'";
+const COPIES = [
+  `INSERT INTO operations SELECT (jsonb_populate_record(o, jsonb_build_object('operation_id', left(o.operation_id, 3) ||
+     lpad(i::text, 26, '0'), 'machine_id', 'waiting-' || i, 'due_at', now() + random() * interval '10 minutes'))).*
+   FROM generate_series($1::int, $2::int) i, operations o WHERE o.machine_id = 'waiting-0'`,
+  `INSERT INTO fake_machines SELECT 'waiting-' || i, state
+   FROM generate_series($1::int, $2::int) i, fake_machines WHERE machine_id = 'waiting-0'`,
+  `UPDATE machines m SET active_operation_id = o.operation_id FROM operations o
+   WHERE o.machine_id = m.machine_id AND o.machine_id IN (SELECT 'waiting-' || i FROM generate_series($1::int, $2::int) i)`,
+];
 
-/** As if they had been started like the first one, and its machine were theirs. */
+/** As if they had been started like the first one. The server sees each with its machine, or not at all. */
 async function copyFirst({ sql }: Subject, from: number, to: number): Promise<void> {
-  for (let start = from; start < to; start += BATCH) {
-    const range = [start, Math.min(start + BATCH, to) - 1];
-    await sql.query(
-      `INSERT INTO operations SELECT (jsonb_populate_record(o, jsonb_build_object('operation_id', left(o.operation_id, 3) ||
-         lpad(i::text, 26, '0'), 'machine_id', 'waiting-' || i, 'due_at', now() + random() * ${DUE_WITHIN}))).*
-       FROM generate_series($1::int, $2::int) i, operations o WHERE o.machine_id = 'waiting-0'`,
-      range,
-    );
-    await sql.query(
-      `INSERT INTO fake_machines SELECT 'waiting-' || i, state
-       FROM generate_series($1::int, $2::int) i, fake_machines WHERE machine_id = 'waiting-0'`,
-      range,
-    );
-    await sql.query(
-      `UPDATE machines m SET active_operation_id = o.operation_id FROM operations o
-       WHERE o.machine_id = m.machine_id AND o.machine_id IN (SELECT 'waiting-' || i FROM generate_series($1::int, $2::int) i)`,
-      range,
-    );
+  const client = await sql.connect();
+  try {
+    for (let start = from; start < to; start += BATCH) {
+      await client.query('BEGIN');
+      for (const copy of COPIES) await client.query(copy, [start, Math.min(start + BATCH, to) - 1]);
+      await client.query('COMMIT');
+    }
+    await client.query('VACUUM ANALYZE machines, operations, fake_machines');
+  } finally {
+    client.release();
   }
-  await sql.query('VACUUM ANALYZE machines, operations, fake_machines');
 }
 
 /** The largest of what a process uses while the work runs. */

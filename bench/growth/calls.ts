@@ -4,6 +4,7 @@ import { SERVICES } from '../../src/surfaces/access/known-methods.ts';
 import { ADMIN_ACCESS, ADMIN_LEFT_OUT, ADMIN_MACHINES, ADMIN_OPERATIONS } from './admin-calls.ts';
 import type { GrowthCall, LeftOut } from './call.ts';
 import { FLEET_CALLS, VIEW_CALLS } from './fleet-calls.ts';
+import { HARDWARE_CALLS, HARDWARE_LEFT_OUT } from './hardware-calls.ts';
 import { OPERATION_CALLS, READ_MACHINES, RUN_CALLS, WRITE_MACHINES } from './machine-calls.ts';
 import { BUDGET_CALLS, ROLLOUT_CALLS } from './rollout-calls.ts';
 
@@ -20,9 +21,10 @@ export const CALLS: readonly GrowthCall[] = [
   ...WRITE_MACHINES,
   ...ROLLOUT_CALLS,
   ...BUDGET_CALLS,
+  ...HARDWARE_CALLS,
 ];
 
-export const LEFT_OUT: readonly LeftOut[] = ADMIN_LEFT_OUT;
+export const LEFT_OUT: readonly LeftOut[] = [...ADMIN_LEFT_OUT, ...HARDWARE_LEFT_OUT];
 
 export const fullName = (method: DescMethod): string => `${method.parent.typeName}/${method.name}`;
 
