@@ -74,6 +74,9 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, Load>>>> 
     token: async () => (await import('./commands/administration/token-group.ts')).tokenGroup,
     audit: async () => (await import('./commands/audit/audit-group.ts')).auditGroup,
   },
+  'This program:': {
+    suggest: async () => (await import('./commands/program/suggest-filter.ts')).suggestFilter,
+  },
 };
 
 /** The second names of commands at the top. */

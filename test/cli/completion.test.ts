@@ -112,6 +112,26 @@ describe('bash completion', () => {
     expect(complete(`${script}\ningot() { return 1; }`, ['rollout', 'show', ''])).toEqual([]);
   });
 
+  it('completes a filter with what the program suggests, in quotes and without', async () => {
+    const suggesting = `ingot() { [[ "$1 $2" == "suggest $want" ]] && printf '%s\\n' phase=READY 'phase=RMA AND'; }`;
+    const offered = async (want: string, words: readonly string[]) =>
+      complete(`want='${want}'\n${suggesting}\n${await scriptOf('bash')}`, words);
+    expect(await offered('phase=R', ['list', '--filter', 'phase', '=', 'R'])).toEqual(['READY']);
+    expect(await offered('phase=', ['list', '--filter', 'phase', '='])).toEqual(['READY']);
+    expect(await offered('phase=R', ['list', '--filter', '=', 'phase', '=', 'R'])).toEqual(['READY']);
+    expect(await offered('phase=R', ['list', '--filter', '"phase=R'])).toEqual([
+      'phase=READY',
+      'phase=RMA AND',
+    ]);
+    expect(await offered('ph', ['list', '--filter', 'ph'])).toEqual(['phase=READY']);
+  });
+
+  it('asks the server for the values of an option', async () => {
+    const listing = `ingot() { [[ "$*" == 'image list -o name' ]] && printf '%s\\n' ubuntu-2204 debian-12; }`;
+    const script = `${listing}\n${await scriptOf('bash')}`;
+    expect(complete(script, ['reimage', 'machine-1', '--image', 'u'])).toEqual(['ubuntu-2204']);
+  });
+
   it('is for the program by the name it has', async () => {
     expect(complete(await scriptOf('bash', 'bmdemo-cli'), ['imp'], 'bmdemo-cli')).toEqual(['import']);
   });

@@ -107,6 +107,14 @@ test('--jq selects from the JSON of every command that prints one', async () => 
   expect((await program('list -o yaml --jq .')).stderr).toContain('--jq selects from JSON');
 });
 
+test('a filter is completed term by term, with the labels and values of the fleet', async () => {
+  const offered = async (filter: string) => (await ingot(`suggest "${filter}"`)).stdout.trimEnd().split('\n');
+  expect(await offered('phase=RE')).toContain('phase=READY');
+  expect(await offered('labels.')).toContain('labels.rack');
+  expect(await offered('phase=READY AND labels.rack=r1')).toContain('phase=READY AND labels.rack=r10');
+  expect((await ingot('suggest "phase=READY = "')).stdout).toBe('');
+});
+
 test('a watched list is written again until Ctrl-C', async () => {
   const running = launch(server.grpcAddress, 'list -w --columns machine_id', {
     env: { INGOT_TOKEN: server.adminToken },

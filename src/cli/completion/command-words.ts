@@ -6,6 +6,8 @@ export interface CompletableOption {
   readonly description: string;
   readonly takesValue: boolean;
   readonly choices: readonly string[];
+  /** The command that lists its values, without the program. */
+  readonly listedBy: string | undefined;
 }
 
 /** What a shell completes for one command. */
@@ -28,6 +30,12 @@ const LISTED_BY: Readonly<Record<string, string>> = {
   'operation-id': 'ops --limit 100 -o name',
   'run-id': 'run list --limit 100 -o name',
   'plan-id': 'plan list -o name',
+};
+
+/** Options whose values only the server knows. A filter is completed term by term (commands/program/suggest-filter.ts). */
+const VALUES_LISTED_BY: Readonly<Record<string, string>> = {
+  '--image': 'image list -o name',
+  '--pool': 'pool list -o name',
 };
 
 /** Reads the command tree, so that completion has everything that the program has. */
@@ -59,6 +67,7 @@ const HELP: CompletableOption = {
   description: 'display help for command',
   takesValue: false,
   choices: [],
+  listedBy: undefined,
 };
 
 function completable(option: Option): CompletableOption {
@@ -67,5 +76,6 @@ function completable(option: Option): CompletableOption {
     description: option.description,
     takesValue: option.required || option.optional,
     choices: option.argChoices ?? [],
+    listedBy: option.required ? VALUES_LISTED_BY[option.long ?? ''] : undefined,
   };
 }

@@ -21,14 +21,16 @@ function words({ subcommands, values }: CommandWords): string {
 
 const flagsOf = ({ options }: CommandWords): string => options.flatMap(({ flags }) => flags).join(' ');
 
-/** For each option with a value: its choices, empty for free text. */
-function valueCases(commands: readonly CommandWords[]): string[] {
+/** For each option with a value: its choices, empty for free text. Those that the server knows are asked for. */
+function valueCases(program: string, commands: readonly CommandWords[]): string[] {
   return commands.flatMap(({ path, options }) =>
     options
       .filter(({ takesValue }) => takesValue)
-      .map(({ flags, choices }) => {
+      .map(({ flags, choices, listedBy }) => {
+        const listed =
+          listedBy === undefined ? single(choices.join(' ')) : `"$(${program} ${listedBy} 2>/dev/null)"`;
         const pattern = flags.map((flag) => single(`${keyOf(path)} ${flag}`)).join('|');
-        return `    ${pattern}) choices=${single(choices.join(' '))}; return 0 ;;`;
+        return `    ${pattern}) choices=${listed}; return 0 ;;`;
       }),
   );
 }
@@ -47,7 +49,7 @@ function tables(program: string, commands: readonly CommandWords[]): string {
   return `${name}_value() {
   choices=''
   case "$1 $2" in
-${valueCases(commands).join('\n')}
+${valueCases(program, commands).join('\n')}
   esac
   return 1
 }
@@ -72,10 +74,38 @@ ${name}_is_command() {
 }`;
 }
 
+/** A filter without quotes arrives as several words: bash breaks them at = and :. Only in quotes may it have spaces. */
+function bashFilter(program: string): string {
+  return `${nameOf(program)}_filter() {
+  local i word filter='' offered
+  for ((i = COMP_CWORD; i > 0; i--)); do
+    word="\${COMP_WORDS[i]}"
+    if [[ "$word" == '--filter' ]]; then break; fi
+    if [[ "$word" == -* || i -le COMP_CWORD-8 ]]; then return 1; fi
+    filter="$word$filter"
+  done
+  if ((i == 0)); then return 1; fi
+  filter="\${filter#=}"
+  local cur="\${COMP_WORDS[COMP_CWORD]}"
+  if [[ "$cur" == '=' || "$cur" == ':' ]]; then cur=''; fi
+  local bare="$filter"
+  case "$filter" in \\'*|\\"*) bare="\${filter:1}" ;; esac
+  while IFS='' read -r offered; do
+    if [[ "$bare" != "$filter" ]]; then COMPREPLY+=("$offered")
+    elif [[ "$offered" != *' '* ]]; then COMPREPLY+=("\${offered#"\${filter%"$cur"}"}")
+    fi
+  done < <(${program} suggest "$bare" 2>/dev/null)
+  compopt -o nospace 2>/dev/null
+  return 0
+}`;
+}
+
 function bash(program: string, commands: readonly CommandWords[]): string {
   const name = nameOf(program);
   return `# bash completion for ${program}; load it with: source <(${program} completion bash)
 ${tables(program, commands)}
+
+${bashFilter(program)}
 
 ${name}() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" at='' words='' flags='' choices='' i
@@ -85,6 +115,7 @@ ${name}() {
     if ${name}_is_command "$at/\${COMP_WORDS[i]}"; then at="$at/\${COMP_WORDS[i]}"; fi
   done
   COMPREPLY=()
+  if ${name}_filter; then return 0; fi
   if ${name}_value "$at" "$prev"; then
     COMPREPLY=($(compgen -W "$choices" -- "$cur"))
     [[ -n "$choices" ]] || compopt -o default 2>/dev/null
@@ -116,6 +147,12 @@ ${name}() {
     prev="\${cur%%=*}"
     compset -P '*='
   fi
+  if [[ "$prev" == '--filter' ]]; then
+    local -a offered
+    offered=("\${(@f)$(${program} suggest "\${(Q)cur}" 2>/dev/null)}")
+    compadd -S '' -- "\${offered[@]}"
+    return 0
+  fi
   if ${name}_value "$at" "$prev"; then
     if [[ -n "$choices" ]]; then compadd -- \${=choices}; else _files; fi
     return 0
@@ -136,11 +173,15 @@ function fish(program: string, commands: readonly CommandWords[]): string {
       ...subcommands.map((sub) => `${start} -a ${single(sub.name)} -d ${single(sub.description)}`),
       ...values.map((value) => `${start} -a ${single(value)}`),
       ...(listedBy === undefined ? [] : [`${start} -a ${single(`(${program} ${listedBy} 2>/dev/null)`)}`]),
-      ...options.map(({ flags, takesValue, choices, description }) => {
+      ...options.map(({ flags, takesValue, choices, listedBy, description }) => {
         const spelled = flags.map((flag) =>
           flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
         );
-        const value = takesValue ? ` -r${choices.length > 0 ? ` -a ${single(choices.join(' '))}` : ''}` : '';
+        const live = flags.includes('--filter')
+          ? `(${program} suggest (commandline -ct | string trim -c '"'') 2>/dev/null)`
+          : listedBy && `(${program} ${listedBy} 2>/dev/null)`;
+        const values = live ?? choices.join(' ');
+        const value = takesValue ? ` -r${values === '' ? '' : ` -a ${single(values)}`}` : '';
         return `${start} ${spelled.join(' ')}${value} -d ${single(description)}`;
       }),
     ];

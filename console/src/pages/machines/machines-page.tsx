@@ -7,6 +7,7 @@ import { useIdentity } from '../../identity.tsx';
 import { useOfferActions } from '../../keyboard/page-actions.tsx';
 import { useKey } from '../../keyboard/shortcuts.tsx';
 import '../../styles/machines.css';
+import type { Known } from '../../../../src/client/filter-suggestions.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
@@ -34,7 +35,6 @@ import {
   withRange,
 } from './selection.ts';
 import { storedMachine } from './stored-machine.ts';
-import type { Known } from './suggest.ts';
 import { type MachineList, useMachineList } from './use-machine-list.ts';
 import { type Rows, useMachineRows } from './use-machine-rows.ts';
 import { DEFAULT_SORT, FIXED_COLUMN, nextSort, readView, type View, writeView } from './view.ts';

@@ -1,9 +1,9 @@
 /** The filter input with suggestions. Enter applies the filter, Escape reverts it. */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type Known, type Suggestion, suggest } from '../../../../src/client/filter-suggestions.ts';
 import { useKey } from '../../keyboard/shortcuts.tsx';
 import { Button } from '../../ui/button.tsx';
 import type { FilterFault } from './filter-text.ts';
-import { type Known, type Suggestion, suggest } from './suggest.ts';
 
 export interface SearchBoxProps {
   readonly value: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { type Known, suggest } from '../../../../src/client/filter-suggestions.ts';
 import { filterFault } from './filter-text.ts';
-import { type Known, suggest } from './suggest.ts';
 
 const known: Known = {
   labelKeys: ['rack', 'example.com/row'],

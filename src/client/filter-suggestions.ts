@@ -3,10 +3,10 @@
  * text has no suggestions; its error is shown when it is applied.
  */
 
-import { printPath, printValue } from '../../../../src/client/filter-text.ts';
-import { COMPARATORS, type Comparator } from '../../../../src/domain/filter/ast.ts';
-import { COMPARATORS_OF } from '../../../../src/domain/filter/check.ts';
-import { MACHINE_FILTER } from '../../../../src/domain/filter/machine-filter.ts';
+import { COMPARATORS, type Comparator } from '../domain/filter/ast.ts';
+import { COMPARATORS_OF } from '../domain/filter/check.ts';
+import { MACHINE_FILTER } from '../domain/filter/machine-filter.ts';
+import { printPath, printValue } from './filter-text.ts';
 
 export interface Suggestion {
   readonly text: string;
