@@ -289,6 +289,7 @@ describe('a run that fails', () => {
 describe('a run that is canceled', () => {
   test.each(['set-netboot', 'repave-os', 'reboot', 'join-cluster', 'verify'])(
     'in the step %s leaves the machine in MAINTENANCE and says so',
+    { tags: ['extended'] },
     async (step) => {
       const machineId = await newMachine(server, { spec: CLUSTER, labels: { 'fake/hang-step': step } });
       const { runId } = await startRun(v1, 'REPAVE', machineId);

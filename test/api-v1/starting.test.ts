@@ -283,7 +283,7 @@ test('a run and an operation exclude each other on one machine', async () => {
 });
 
 describe('a machine that is', () => {
-  test.each(RUN_TYPE_NAMES)('RETIRED takes no %s run', async (type) => {
+  test.each(RUN_TYPE_NAMES)('RETIRED takes no %s run', { tags: ['extended'] }, async (type) => {
     const machineId = await newMachine(server, { spec: CLUSTER });
     await flag(machineId, MachineFlag_Value.RETIRED);
     expect(await refusal(startRun(v1, type, machineId))).toMatchObject({
@@ -313,6 +313,7 @@ describe('a machine that is', () => {
 
   test.each(['FACTORY_READY', 'READY', 'MAINTENANCE'] as const satisfies readonly Phase[])(
     '%s takes every run: the v1 API has no gate by phase',
+    { tags: ['extended'] },
     async (phase) => {
       const machines = await Promise.all(
         RUN_TYPE_NAMES.map(async (type) => {

@@ -106,7 +106,7 @@ describe('a malformed id is named', () => {
     ['a shell', '$(reboot)'],
     ['a line break', 'a\nb'],
     ['too many characters', LONG + LONG],
-  ])('an image with %s', async (_what, imageRef) => {
+  ])('an image with %s', { tags: ['extended'] }, async (_what, imageRef) => {
     await expectRefused(
       () => server.machines.reimageMachine({ machineId, requestId: 'r', imageRef }),
       'image_ref',
@@ -149,7 +149,7 @@ describe('a malformed machine is refused, and its field named', () => {
     ['spec.provider', { provider: 'acme' }],
     ['spec.provider', { provider: 'a\u0000' }],
     ['spec.provider', { provider: 'constructor' }],
-  ])('%s of %j', async (field, spec) => {
+  ])('%s of %j', { tags: ['extended'] }, async (field, spec) => {
     await expectRefused(
       () => server.machines.registerMachine({ machine: { machineId: 'refused', spec } }),
       field,

@@ -182,6 +182,7 @@ describe('REST', () => {
 describe('each field of each call', () => {
   it.each(METHODS.filter(([, { methodKind }]) => methodKind === 'unary'))(
     'over Connect: %s',
+    { tags: ['extended'] },
     async (name, method) => {
       for (const text of ['a\u0000b', '\ud800']) {
         for (const [path, message] of placesOf(method.input, text)) {

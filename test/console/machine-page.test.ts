@@ -292,7 +292,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await expectAccessible(page);
   });
 
-  it('shows text from machines as text', async () => {
+  it('shows text from machines as text', { tags: ['extended'] }, async () => {
     const markup = '<img src=x onerror="document.title=1">';
     await register('marked-1', { note: markup });
     const page = await console.open({ path: '/machines/marked-1' });

@@ -106,7 +106,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the list of machines'), () =
     await page.waitForURL(`**/machines/${idOf(7)}`);
   });
 
-  it('updates cells but never moves rows, and counts added and removed machines', async () => {
+  it('updates cells but never moves rows, and counts added and removed machines', {
+    tags: ['extended'],
+  }, async () => {
     const page = await open('labels.rack=r2 AND phase=READY');
     await total(page, 30);
     const scroller = page.locator('.machine-scroller');

@@ -161,31 +161,37 @@ describe('the state machine', () => {
     retired: ['retired'],
   } as const;
 
-  it.each(statesOf(installLifecycle))('every transition from %s, and no other', async (from) => {
-    const allowed = nextStates(installLifecycle, from);
-    const nodeIn = async () => {
-      const { id } = await createNode(server);
-      for (const state of PATHS[from]) expect((await setState(server, id, state)).status).toBe(200);
-      return id;
-    };
-    const list = allowed.map((state) => `'${state}'`).join(', ');
-    // What is refused leaves the node where it is, for the next try.
-    const staying = await nodeIn();
-    for (const to of [...statesOf(installLifecycle), 'nonsense']) {
-      if ((allowed as string[]).includes(to)) continue;
-      expect(await setState(server, staying, to, { force: true })).toMatchObject({
-        status: 400,
-        body: { detail: `Invalid state transition from '${from}' to '${to}'. Valid transitions: [${list}]` },
-      });
-    }
-    expect((await nodeOf(server, staying)).state).toBe(from);
-    expect(await historyOf(server, staying)).toHaveLength(PATHS[from].length);
-    for (const to of allowed)
-      expect(await setState(server, await nodeIn(), to, { force: true })).toMatchObject({
-        status: 200,
-        body: { success: true, data: { state: to } },
-      });
-  });
+  it.each(statesOf(installLifecycle))(
+    'every transition from %s, and no other',
+    { tags: ['extended'] },
+    async (from) => {
+      const allowed = nextStates(installLifecycle, from);
+      const nodeIn = async () => {
+        const { id } = await createNode(server);
+        for (const state of PATHS[from]) expect((await setState(server, id, state)).status).toBe(200);
+        return id;
+      };
+      const list = allowed.map((state) => `'${state}'`).join(', ');
+      // What is refused leaves the node where it is, for the next try.
+      const staying = await nodeIn();
+      for (const to of [...statesOf(installLifecycle), 'nonsense']) {
+        if ((allowed as string[]).includes(to)) continue;
+        expect(await setState(server, staying, to, { force: true })).toMatchObject({
+          status: 400,
+          body: {
+            detail: `Invalid state transition from '${from}' to '${to}'. Valid transitions: [${list}]`,
+          },
+        });
+      }
+      expect((await nodeOf(server, staying)).state).toBe(from);
+      expect(await historyOf(server, staying)).toHaveLength(PATHS[from].length);
+      for (const to of allowed)
+        expect(await setState(server, await nodeIn(), to, { force: true })).toMatchObject({
+          status: 200,
+          body: { success: true, data: { state: to } },
+        });
+    },
+  );
 
   it('says who, why and when, newest first, and is in the server’s log', async () => {
     const { id } = await createNode(server);
@@ -303,6 +309,7 @@ describe('POST /report', () => {
 
   it.each(['discovered', 'pending', 'installed', 'active', 'retired'])(
     'what does not fit %s is recorded, answered 200, and changes nothing',
+    { tags: ['extended'] },
     async (state) => {
       const { id, mac } = await createNode(server);
       const path = {

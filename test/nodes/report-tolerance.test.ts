@@ -49,7 +49,7 @@ describe('host names as hosts have them', () => {
     [['a'], null],
     [{ name: 'a' }, null],
     [true, null],
-  ])('%j is kept as %j, and the status counts', async (hostname, kept) => {
+  ])('%j is kept as %j, and the status counts', { tags: ['extended'] }, async (hostname, kept) => {
     const { id, mac } = await installingNode();
     expect(await report(server, mac, 'complete', { hostname })).toMatchObject({
       status: 200,
@@ -111,7 +111,7 @@ describe('side fields', () => {
     ['half', null],
     [[1], null],
     [1e300, 100],
-  ])('a progress of %j is %j', async (progress, kept) => {
+  ])('a progress of %j is %j', { tags: ['extended'] }, async (progress, kept) => {
     const { id, mac } = await installingNode();
     await report(server, mac, 'progress', { installation_progress: progress });
     expect(await nodeOf(server, id)).toMatchObject({
@@ -172,6 +172,7 @@ describe('the body', () => {
 
   it.each([null, 'application/x-www-form-urlencoded', 'text/plain; charset=latin1'])(
     'is JSON, with a content-type of %j too',
+    { tags: ['extended'] },
     async (type) => {
       const { id, mac } = await installingNode();
       const { status } = await post(`{"mac_address":"${mac}","installation_status":"COMPLETE "}`, type);
