@@ -1,6 +1,7 @@
 /**
- * Fake timers for what a test itself starts. Files share a worker process: a connection that an earlier file left closing sets
- * timers whenever it likes. Those stay real, so that they neither wait for a clock that stands still nor count as left behind.
+ * Fake timers for what a test itself starts. Files share a worker process, and what an earlier file left sets timers whenever it
+ * likes: `fetch` sets that of a connection which it keeps alive only after the answer was read. Those stay real, so that they
+ * neither wait for a clock that stands still nor count as left behind.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { aroundEach, vi } from 'vitest';
