@@ -17,6 +17,7 @@ import {
 import { packageRoot } from '../src/package-root.ts';
 import { adminService } from '../src/surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from '../src/surfaces/rpc/fleet/fleet-service.ts';
+import { hardwareService } from '../src/surfaces/rpc/fleet/hardware-service.ts';
 import { rolloutService } from '../src/surfaces/rpc/fleet/rollout-service.ts';
 import { viewService } from '../src/surfaces/rpc/fleet/view-service.ts';
 import type { ServerDependencies } from '../src/surfaces/rpc/server-dependencies.ts';
@@ -158,6 +159,7 @@ function neededRoles(): RoleTable {
     fleetService(none, () => []),
     rolloutService(none),
     viewService(none),
+    hardwareService(none),
     adminService(none),
   ];
   return new Map(services.map(({ desc, roles }) => [desc.typeName, roles]));
