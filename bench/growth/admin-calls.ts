@@ -152,6 +152,7 @@ export const ADMIN_ACCESS: readonly GrowthCall[] = [
     request: ({ unique }) => ({ name: `new-${unique}`, role: 'viewer' }),
   }),
   unary(admin.listTokens, { use: 'daily', request: () => ({}) }),
+  unary(admin.listSessions, { use: 'daily', request: () => ({}) }),
   unary(admin.revokeToken, { use: 'seldom', request: async (turn) => ({ name: await token(turn) }) }),
   unary(admin.rotateToken, { use: 'seldom', request: async (turn) => ({ name: await token(turn) }) }),
   stream(admin.exportAudit, {
@@ -174,4 +175,5 @@ export const ADMIN_LEFT_OUT: readonly LeftOut[] = [
   { method: admin.onboardMachine, why: 'needs a MAAS' },
   { method: admin.eraseMachine, why: 'needs a BMC' },
   { method: admin.migrateMachine, why: 'needs a node that was installed' },
+  { method: admin.endSession, why: 'needs a session of the console' },
 ];

@@ -100,6 +100,11 @@ export const FLEET_CALLS: readonly GrowthCall[] = [
       pageSize: 1,
     }),
   }),
+  unary(fleet.getFleetHistory, {
+    use: 'whole',
+    variant: 'all operations of the last day',
+    request: () => ({}),
+  }),
   unary(fleet.getMetricHistory, { use: 'daily', request: ({ machineId }) => ({ machineId }) }),
 ];
 
