@@ -1,6 +1,6 @@
 /** How hosts are reached over SSH: the user and key that we log in with, and how hosts are verified. */
 import { createHash } from 'node:crypto';
-import ssh2, { type ParsedKey } from 'ssh2';
+import type { ParsedKey } from 'ssh2';
 import { z } from 'zod';
 import {
   CredentialProblem,
@@ -12,6 +12,7 @@ import {
   variableName,
 } from '../connections/credential-reference.ts';
 import { type MachineCredential, sourceName } from '../connections/credential-source.ts';
+import { sshLibrary } from './ssh-library.ts';
 
 const identity = {
   user: z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}$/, "must be a user's name"),
@@ -123,7 +124,7 @@ function parseKey(text: string, passphrase: string, name: string): KnownKey {
   const id = createHash('sha256').update(`${passphrase}\0${text}`).digest('base64');
   const known = parsedKeys.get(id);
   if (known) return known;
-  const key = ssh2.utils.parseKey(text, passphrase);
+  const key = sshLibrary().utils.parseKey(text, passphrase);
   // The parser's own words may quote from the key.
   if (key instanceof Error) {
     const locked = /encrypted|passphrase|decrypt|integrity/i.test(key.message);

@@ -3,12 +3,7 @@
  * a connection can fail to open has its failure class here.
  */
 import type { Duplex } from 'node:stream';
-import ssh2, {
-  type AuthenticationType,
-  type Client,
-  type PublicKeyAuthMethod,
-  type ServerHostKeyAlgorithm,
-} from 'ssh2';
+import type { AuthenticationType, Client, PublicKeyAuthMethod, ServerHostKeyAlgorithm } from 'ssh2';
 import { CredentialProblem } from '../connections/credential-reference.ts';
 import { type Endpoint, endpointText } from '../connections/endpoint.ts';
 import type { LoginBreaker } from '../connections/login-breaker.ts';
@@ -19,6 +14,7 @@ import type { FailureCode } from '../domain/error/failure-code.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { type KnownHosts, keyFingerprint } from './known-hosts.ts';
 import { type Identity, type IdentityConfiguration, readIdentity } from './ssh-configuration.ts';
+import { sshLibrary } from './ssh-library.ts';
 
 export interface SshSession {
   readonly client: Client;
@@ -102,7 +98,7 @@ function logIn(
   const { endpoint, identity, known } = login;
   const where = endpointText(endpoint);
   const account = accountOf(login);
-  const client = new ssh2.Client();
+  const client = new (sshLibrary().Client)();
   let refusal: StepFailure | null = null;
   let hasHandshake = false;
   return new Promise((resolve, reject) => {
