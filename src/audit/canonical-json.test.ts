@@ -10,6 +10,8 @@ describe('canonical JSON', () => {
     ['{"\\u0061":1}', '{"a":1}'],
     ['-0.10e+2', '-0.10e+2'],
     ['[null, true,false , 0, 1,0.5,10 , 1e3, "null"]', '[null,true,false,0,1,0.5,10,1e3,"null"]'],
+    ['[12, 345 ,6789012345678901234567]', '[12,345,6789012345678901234567]'],
+    ['{"b":"\\u00e4", "a": "x y"}', '{"a":"x y","b":"\u00e4"}'],
     ['{"a b": "x\\ty", "a": "\u00e4"}', '{"a b":"x\\ty","a":"\u00e4"}'],
   ])('of %s is %s, and of itself, too', (text, canonical) => {
     expect(canonicalJson(text)).toBe(canonical);
@@ -40,6 +42,10 @@ describe('canonical JSON', () => {
     '[nully]',
     '[truefalse]',
     '[00]',
+    '[01]',
+    '[1a]',
+    '[-]',
+    '{"a":"\t"}',
     '{"a',
     '"\\x"',
   ])('refuses %j', (text) => {

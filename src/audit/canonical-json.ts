@@ -7,6 +7,8 @@ export class NotJson extends Error {}
 
 interface Position {
   readonly text: string;
+  /** No string of it has an escape, so each ends at the next quote. */
+  readonly isUnescaped: boolean;
   at: number;
   depth: number;
 }
@@ -15,18 +17,24 @@ const SPACE = /[ \t\n\r]*/y;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has none of them in strings
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const PLAIN = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/y;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has none of them in strings
+const ESCAPE_OR_CONTROL = /[\\\u0000-\u001f]/;
+const SPACE_CODE = 32;
 const QUOTE = 34;
-const BACKSLASH = 92;
-const FIRST_PRINTABLE = 32;
 const COMMA = 44;
 const CLOSED_OBJECT = 125;
 const CLOSED_LIST = 93;
+const DIGIT_0 = 48;
+const DIGIT_9 = 57;
+const LETTER_F = 102;
+const LETTER_N = 110;
+const LETTER_T = 116;
 /** Deeper than anything that is stored, and shallow enough for the stack. */
 const MAX_DEPTH = 200;
 
 export function canonicalJson(text: string): string {
   if (text === '{}' || text === '[]' || text === 'null') return text;
-  const position = { text, at: 0, depth: 0 };
+  const position = startOf(text);
   const value = valueAt(position);
   atEnd(position);
   return value;
@@ -34,7 +42,7 @@ export function canonicalJson(text: string): string {
 
 /** The members of a JSON object: by name, each in canonical form. */
 export function membersOf(text: string): ReadonlyMap<string, string> {
-  const position = { text, at: 0, depth: 0 };
+  const position = startOf(text);
   skipSpace(position);
   if (text[position.at] !== '{') throw new NotJson('is not a JSON object');
   const members = objectMembers(position);
@@ -42,6 +50,10 @@ export function membersOf(text: string): ReadonlyMap<string, string> {
   const map = new Map(members.map(([key, value]) => [JSON.parse(key) as string, value]));
   if (map.size < members.length) throw new NotJson('has a key twice');
   return map;
+}
+
+function startOf(text: string): Position {
+  return { text, isUnescaped: !ESCAPE_OR_CONTROL.test(text), at: 0, depth: 0 };
 }
 
 function valueAt(position: Position): string {
@@ -59,7 +71,7 @@ function valueAt(position: Position): string {
     case '"':
       return stringAt(position);
     default:
-      return wordAt(position) ?? taken(position, PLAIN);
+      return plainAt(position);
   }
 }
 
@@ -68,18 +80,43 @@ function byKey([one]: readonly [string, string], [other]: readonly [string, stri
   return one < other ? -1 : 1;
 }
 
-const WORDS = ['null', 'true', 'false', '0', '1'] as const;
-
 /** The values that most events have, without a pattern; null: any other, or no JSON. */
-function wordAt(position: Position): string | null {
-  for (const word of WORDS) {
-    if (!position.text.startsWith(word, position.at)) continue;
-    const code = position.text.charCodeAt(position.at + word.length);
-    if (code !== COMMA && code !== CLOSED_OBJECT && code !== CLOSED_LIST) return null;
-    position.at += word.length;
-    return word;
+function wordAt({ text, at }: Position): string | null {
+  switch (text.charCodeAt(at)) {
+    case LETTER_N:
+      return text.startsWith('null', at) ? 'null' : null;
+    case LETTER_T:
+      return text.startsWith('true', at) ? 'true' : null;
+    case LETTER_F:
+      return text.startsWith('false', at) ? 'false' : null;
+    case DIGIT_0:
+      return '0';
+    default:
+      return wholeNumberAt(text, at);
   }
-  return null;
+}
+
+function wholeNumberAt(text: string, at: number): string | null {
+  let end = at;
+  while (isDigit(text.charCodeAt(end))) end += 1;
+  return end === at ? null : text.slice(at, end);
+}
+
+function isDigit(code: number): boolean {
+  return code >= DIGIT_0 && code <= DIGIT_9;
+}
+
+/** Only before what follows a value: a number may go on with a fraction. */
+function plainAt(position: Position): string {
+  const word = wordAt(position);
+  if (word !== null) {
+    const code = position.text.charCodeAt(position.at + word.length);
+    if (code === COMMA || code === CLOSED_OBJECT || code === CLOSED_LIST) {
+      position.at += word.length;
+      return word;
+    }
+  }
+  return taken(position, PLAIN);
 }
 
 function objectMembers(position: Position): Array<readonly [string, string]> {
@@ -125,15 +162,13 @@ function expect(position: Position, character: string): void {
   position.at += 1;
 }
 
-/** Every event of the log passes here once, so the common case, a string without escapes, needs no pattern. */
+/** Every event of the log passes here once, so the common case, a text without escapes, needs no pattern. */
 function stringAt(position: Position): string {
   skipSpace(position);
   const { text, at } = position;
-  if (text.charCodeAt(at) === QUOTE) {
-    for (let end = at + 1; end < text.length; end += 1) {
-      const code = text.charCodeAt(end);
-      if (code === BACKSLASH || code < FIRST_PRINTABLE) break;
-      if (code !== QUOTE) continue;
+  if (position.isUnescaped && text.charCodeAt(at) === QUOTE) {
+    const end = text.indexOf('"', at + 1);
+    if (end > 0) {
       position.at = end + 1;
       return text.slice(at, position.at);
     }
@@ -149,11 +184,16 @@ function taken(position: Position, pattern: RegExp): string {
   return found;
 }
 
+/** PostgreSQL writes one space after each comma and colon. */
 function skipSpace(position: Position): void {
-  const code = position.text.charCodeAt(position.at);
-  if (code > 32) return;
-  SPACE.lastIndex = position.at;
-  position.at += SPACE.exec(position.text)?.[0].length ?? 0;
+  const { text, at } = position;
+  if (text.charCodeAt(at) > SPACE_CODE) return;
+  if (text.charCodeAt(at) === SPACE_CODE && text.charCodeAt(at + 1) > SPACE_CODE) {
+    position.at += 1;
+    return;
+  }
+  SPACE.lastIndex = at;
+  position.at += SPACE.exec(text)?.[0].length ?? 0;
 }
 
 function atEnd(position: Position): void {

@@ -13,6 +13,7 @@ import {
   blockHash,
   type Checkpoint,
   checkpointText,
+  type Leaf,
   leafOf,
   NO_HASH,
   packLeaves,
@@ -22,11 +23,12 @@ import { BackgroundLoop, type LoopWatch, type PassResult } from '../../time/repe
 import type { Database, Session } from '../database/database.ts';
 import { recordChange } from '../events/record-change.ts';
 import { blockHashAt, insertBlock, lastBlock, lastCheckpoint, readAuditHead } from './audit-chain.ts';
-import { readSealable, type SealedEvent } from './sealed-event.ts';
+import { readSealable } from './sealed-event.ts';
 import { type KeyRotation, SigningKey, type SigningKeyOptions } from './signing-key.ts';
 
-/** So few that hashing them does not hold up the event loop. */
 const MAX_EVENTS = 1_000;
+/** So few that hashing them does not hold up the event loop. */
+const EVENTS_AT_ONCE = 200;
 const EVERY_MS = 300;
 /** New events are also searched for without a notification, in case one was lost. */
 const POLL_MS = 5_000;
@@ -158,32 +160,26 @@ export class AuditSealer {
     last: Block | null,
     signingKey: () => Promise<AuditKey | null>,
   ): Promise<{ checkpoint: Checkpoint; events: number } | null> {
-    const events = await readSealable(
-      session,
-      last?.lastEventId ?? Number.MIN_SAFE_INTEGER,
-      Number.MAX_SAFE_INTEGER,
-      MAX_EVENTS,
-    );
-    if (events.length === 0) return null;
+    const leaves = await readLeaves(session, last?.lastEventId ?? Number.MIN_SAFE_INTEGER);
+    if (leaves.length === 0) return null;
     const key = await signingKey();
     if (key === null) {
       this.#isDue = true;
       return null;
     }
     const now = this.#options.now();
-    const leaves = events.map(({ eventId, canonical }) => ({ eventId, leaf: leafOf(canonical) }));
-    const block = newBlock(last, events, rootOf(packLeaves(leaves)), now);
+    const block = newBlock(last, leaves, rootOf(packLeaves(leaves)), now);
     const before = await lastCheckpoint(session);
     const claim = {
       blockNo: block.blockNo,
       hash: block.hash,
-      events: (before?.events ?? 0) + events.length,
+      events: (before?.events ?? 0) + leaves.length,
       signedAt: stamp(now),
       keyId: key.keyId,
     };
     const checkpoint = { ...claim, signature: key.sign(checkpointText(claim)) };
     await insertBlock(session, block, leaves, checkpoint);
-    return { checkpoint, events: events.length };
+    return { checkpoint, events: leaves.length };
   }
 
   #setAside({ kept, last }: LostHead): void {
@@ -218,13 +214,32 @@ function stamp(at: Date): string {
   return at.toISOString().replace(/Z$/, '000Z');
 }
 
-function newBlock(last: Block | null, events: readonly SealedEvent[], root: string, now: Date): Block {
-  const times = events.map(({ at }) => at).toSorted();
+interface TimedLeaf extends Leaf {
+  readonly at: string;
+}
+
+/**
+ * The leaves of the next events. An event_id is a position without gaps, so it does not matter that each part is read in a snapshot of
+ * its own. The text of events is several times as large as their leaves, and is dropped before the next part is read.
+ */
+async function readLeaves(session: Session, after: number): Promise<TimedLeaf[]> {
+  const leaves: TimedLeaf[] = [];
+  while (leaves.length < MAX_EVENTS) {
+    const from = leaves.at(-1)?.eventId ?? after;
+    const events = await readSealable(session, from, Number.MAX_SAFE_INTEGER, EVENTS_AT_ONCE);
+    for (const { eventId, at, canonical } of events) leaves.push({ eventId, at, leaf: leafOf(canonical) });
+    if (events.length < EVENTS_AT_ONCE) break;
+  }
+  return leaves;
+}
+
+function newBlock(last: Block | null, leaves: readonly TimedLeaf[], root: string, now: Date): Block {
+  const times = leaves.map(({ at }) => at).toSorted();
   const header = {
     blockNo: (last?.blockNo ?? 0) + 1,
-    firstEventId: events[0]?.eventId ?? 0,
-    lastEventId: events.at(-1)?.eventId ?? 0,
-    events: events.length,
+    firstEventId: leaves[0]?.eventId ?? 0,
+    lastEventId: leaves.at(-1)?.eventId ?? 0,
+    events: leaves.length,
     firstAt: times[0] ?? '',
     lastAt: times.at(-1) ?? '',
     previousHash: last?.hash ?? NO_HASH,
