@@ -31,10 +31,13 @@ export function specValue(spec: MachineSpec, name: SpecFieldName): SpecValue {
   return (part === undefined ? value : (value as Record<string, SpecValue>)[part]) as SpecValue;
 }
 
+/** The same spec where it has that value already: most fields of a registration are empty before and after their checks. */
 export function withSpecValue(spec: MachineSpec, name: SpecFieldName, value: SpecValue): MachineSpec {
   const [key, part] = keysOf(name);
-  if (part === undefined) return { ...spec, [key]: value };
-  return { ...spec, [key]: { ...((spec as Values)[key] as object), [part]: value } };
+  const before = (spec as Values)[key];
+  if (part === undefined) return before === value ? spec : { ...spec, [key]: value };
+  const group = before as Readonly<Record<string, SpecValue>> | undefined;
+  return group?.[part] === value ? spec : { ...spec, [key]: { ...group, [part]: value } };
 }
 
 /** For people: items of a list with commas between them. */
