@@ -31,23 +31,37 @@ const EVENT_LOCK = 'pg_advisory_xact_lock(7146204)';
 
 /** All events in the parameter, for a statement whose transaction holds every other lock that it needs. */
 export function insertEvents(parameter: string): string {
-  return `${INSERT} FROM ${eventRows(parameter)} CROSS JOIN (SELECT ${EVENT_LOCK}) AS locked ORDER BY e.n`;
+  return `WITH locked AS MATERIALIZED (SELECT ${EVENT_LOCK})
+    ${INSERT} FROM ${eventRows(parameter)} CROSS JOIN locked ORDER BY e.n`;
 }
 
-/** Only the events that belong to the rows of a part of the same statement, after that part has run. */
+/**
+ * Only the events that belong to the rows of a part of the same statement, after that part has run. The lock is materialized: as a
+ * subquery it would be taken, and the part counted, for each event.
+ */
 export function insertEventsOf(parameter: string, part: string, join: string): string {
-  return `${INSERT} FROM ${eventRows(parameter)} JOIN ${part} ON ${join}
-    CROSS JOIN (SELECT ${EVENT_LOCK} FROM (SELECT count(*) FROM ${part}) AS done) AS locked ORDER BY e.n`;
+  return `WITH locked AS MATERIALIZED (SELECT ${EVENT_LOCK} FROM (SELECT count(*) FROM ${part}) AS done)
+    ${INSERT} FROM ${eventRows(parameter)} JOIN ${part} ON ${join} CROSS JOIN locked ORDER BY e.n`;
 }
 
+/** Each member by name: a copy of the whole event would cost as much as writing it. */
 export function eventsAsJson(events: readonly NewEvent[]): string {
   return toStoredJson(
-    events.map(({ actor, ...event }, n) => ({
-      ...event,
+    events.map((event, n) => ({
       n,
-      actorKind: actor.kind,
-      actorId: actor.id,
-      ...actor.origin,
+      kind: event.kind,
+      subject: event.subject,
+      from: event.from,
+      to: event.to,
+      actorKind: event.actor.kind,
+      actorId: event.actor.id,
+      comment: event.comment,
+      metadata: event.metadata,
+      machineId: event.machineId,
+      operationId: event.operationId,
+      snapshot: event.snapshot,
+      changes: event.changes,
+      ...event.actor.origin,
     })),
   );
 }

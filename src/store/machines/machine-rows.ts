@@ -67,8 +67,59 @@ export async function writeMachines(
   events: readonly NewEvent[],
   notices: readonly Notice[] = [],
 ): Promise<void> {
-  const all = [...new Set<Notice>(events.length > 0 ? ['events', ...notices] : notices)];
-  await session.run('write-machines', WRITE_AND_NOTIFY, [toStoredJson(machines), eventsAsJson(events), all]);
+  await session.run('write-machines', WRITE_AND_NOTIFY, [
+    toStoredJson(machines),
+    eventsAsJson(events),
+    allNotices(events, notices),
+  ]);
+}
+
+const WRITE_LAYERS_AND_NOTIFY = `WITH written AS (
+    UPDATE machines m SET phase = i.phase, service = i.service, install = i.install, presence = i.presence,
+      conditions = i.conditions, observed = i.observed, maintenance = i.maintenance,
+      active_operation_id = i."activeOperationId", updated_at = now()
+    FROM jsonb_to_recordset($1::jsonb) AS i("machineId" text, phase text, service text, install text, presence text,
+      conditions jsonb, observed jsonb, maintenance jsonb, "activeOperationId" text)
+    WHERE m.machine_id = i."machineId"),
+  appended AS (${insertEvents('$2')})
+  SELECT pg_notify('ingot', notice) FROM unnest($3::text[]) AS notice`;
+
+/**
+ * The same for machines of which only operations and layers have changed: what applyChange returns. Every operation writes its machine,
+ * and its labels, spec and pool are more than all the rest.
+ */
+export async function writeLayers(
+  session: Session,
+  machines: readonly Machine[],
+  events: readonly NewEvent[],
+  notices: readonly Notice[] = [],
+): Promise<void> {
+  await session.run('write-layers', WRITE_LAYERS_AND_NOTIFY, [
+    toStoredJson(machines.map(layersOf)),
+    eventsAsJson(events),
+    allNotices(events, notices),
+  ]);
+}
+
+/** What an operation changes of its machine, in the names of the statements that write it. */
+export function layersOf(machine: Machine) {
+  const { machineId, phase, service, install, presence, conditions } = machine;
+  const { observed, maintenance, activeOperationId } = machine;
+  return {
+    machineId,
+    phase,
+    service,
+    install,
+    presence,
+    conditions,
+    observed,
+    maintenance,
+    activeOperationId,
+  };
+}
+
+function allNotices(events: readonly NewEvent[], notices: readonly Notice[]): Notice[] {
+  return [...new Set<Notice>(events.length > 0 ? ['events', ...notices] : notices)];
 }
 
 export async function writeChanged(

@@ -25,7 +25,7 @@ import { Coalescer } from '../../database/coalescer.ts';
 import { type Database, isStatementError, type Session } from '../../database/database.ts';
 import { OPERATION_COLUMNS, type OperationRow, operationOf } from '../../database/rows.ts';
 import { idsInScope } from '../../filter/scope-condition.ts';
-import { lockMachinesToStart, writeMachines } from '../../machines/machine-rows.ts';
+import { lockMachinesToStart, writeLayers } from '../../machines/machine-rows.ts';
 import { readInstallFacts } from '../../nodes/install-facts.ts';
 import {
   admitStarts,
@@ -221,7 +221,7 @@ export class OperationStarter {
       this.#claims?.claims.leaseMs ?? 0,
     );
     const waiting = created.some(({ claimed }) => claimed === null);
-    await writeMachines(
+    await writeLayers(
       session,
       created.flatMap(({ request }) => machines.get(request.machineId) ?? []),
       created.flatMap((start) => [

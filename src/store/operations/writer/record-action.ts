@@ -15,7 +15,7 @@ import { LimitCheck } from '../../budgets/limit-check.ts';
 import type { Database, Session } from '../../database/database.ts';
 import { operationOf } from '../../database/rows.ts';
 import { appendEvents } from '../../events/append-events.ts';
-import { writeMachines } from '../../machines/machine-rows.ts';
+import { writeLayers } from '../../machines/machine-rows.ts';
 import { lastOperationOf } from '../find-operations.ts';
 import { actionNotApplicable, activeFault } from '../operation-faults.ts';
 import { jobOf } from './engine-row.ts';
@@ -83,7 +83,7 @@ async function move(
   const { machine: changed, events } = applyChange(machine, decided.change ?? {}, cause);
   const activeOperationId = isActive(status) ? operationId : other;
   // The notice of a cancel makes the replica that held the operation stop its step.
-  await writeMachines(
+  await writeLayers(
     session,
     [{ ...changed, activeOperationId }],
     [...moveEvents(decided, actor), ...events],

@@ -12,7 +12,7 @@ import type { Operation } from '../../../domain/operation/operation.ts';
 import type { Database, Session } from '../../database/database.ts';
 import { operationOf, type StoredApproval } from '../../database/rows.ts';
 import { appendEvents } from '../../events/append-events.ts';
-import { writeMachines } from '../../machines/machine-rows.ts';
+import { writeLayers } from '../../machines/machine-rows.ts';
 import { progressOfOperation } from '../operation-progress.ts';
 import { askedIn } from './decide-start.ts';
 import { type LockedOperation, lockOperation } from './lock-operation.ts';
@@ -61,12 +61,7 @@ async function approve(
 ): Promise<Operation> {
   const cause = { at: new Date(), actor: call.actor, operationId: call.operationId };
   const changed = applyChange(machine, approval.change, cause);
-  await writeMachines(
-    session,
-    [changed.machine],
-    [decisionEvent(call, operation), ...changed.events],
-    ['due'],
-  );
+  await writeLayers(session, [changed.machine], [decisionEvent(call, operation), ...changed.events], ['due']);
   return operation;
 }
 

@@ -12,7 +12,7 @@ import type { Database, Session } from '../../database/database.ts';
 import type { Notice } from '../../database/notifications.ts';
 import { operationOf } from '../../database/rows.ts';
 import { appendEvents } from '../../events/append-events.ts';
-import { writeMachines } from '../../machines/machine-rows.ts';
+import { writeLayers } from '../../machines/machine-rows.ts';
 import { operationFinished } from '../operation-faults.ts';
 import { progressOfOperation } from '../operation-progress.ts';
 import { type LockedOperation, lockOperation } from './lock-operation.ts';
@@ -51,7 +51,7 @@ export async function recordCancelLocked(
   // While it waits for approval it has not changed the machine, so there is nothing to change back.
   const change = row.approval?.state === 'waiting' ? null : call.onCanceled(operation);
   const changed = applyChange(machine, change ?? {}, cause);
-  await writeMachines(
+  await writeLayers(
     session,
     [{ ...changed.machine, activeOperationId: null }],
     [canceledEvent(call, operation, status), ...changed.events],

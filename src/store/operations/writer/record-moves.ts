@@ -10,6 +10,7 @@ import type { RecordResult } from '../../../engine/job-store.ts';
 import type { Session } from '../../database/database.ts';
 import { toStoredJson } from '../../database/stored-json.ts';
 import { eventsAsJson, insertEventsOf } from '../../events/append-events.ts';
+import { layersOf } from '../../machines/machine-rows.ts';
 import { type CancelColumns, cancelOf } from './engine-row.ts';
 import { moveEvents } from './move-events.ts';
 
@@ -83,7 +84,7 @@ export async function recordMoves(
     const applied = applyChange(machine, change ?? {}, { at, actor, operationId: operation.id });
     events.push(...applied.events);
     const activeOperationId = isActive(operation.status) ? machine.activeOperationId : null;
-    changed.push(machineColumns({ ...applied.machine, activeOperationId }, operation.id));
+    changed.push({ ...layersOf({ ...applied.machine, activeOperationId }), operationId: operation.id });
   }
   const rows = await session.run<RecordedRow>('record-moves', RECORD, [
     owner,
@@ -103,23 +104,6 @@ interface RecordedRow extends CancelColumns, Record<string, unknown> {
 function resultOf(row: RecordedRow | undefined): RecordResult {
   if (!row) return { recorded: false, cancel: null, signals: 0 };
   return { recorded: true, cancel: cancelOf(row), signals: row.signals };
-}
-
-function machineColumns(machine: Machine, operationId: string): Record<string, unknown> {
-  const { machineId, phase, service, install, presence, conditions, activeOperationId, observed } = machine;
-  const { maintenance } = machine;
-  return {
-    machineId,
-    operationId,
-    phase,
-    service,
-    install,
-    presence,
-    conditions,
-    activeOperationId,
-    observed,
-    maintenance,
-  };
 }
 
 function operationColumns({ job, releaseForMs }: Move): Record<string, unknown> {
