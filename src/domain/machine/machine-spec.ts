@@ -1,7 +1,7 @@
 /** A spec in its other shapes: the message of both APIs, and the stored JSON. */
 import type { MachineSpec } from './machine.ts';
 import { SPEC_FIELD_NAMES, SPEC_FIELDS, SPEC_GROUP_NAMES, type SpecGroupName } from './spec-field.ts';
-import { groupText, keysOf, type SpecValue, specValue, withSpecValue } from './spec-value.ts';
+import { keysOf, type SpecValue, specText, specValue, withSpecValue } from './spec-value.ts';
 
 const EMPTY_VALUES = { text: '', list: [] } as const satisfies Record<string, SpecValue>;
 
@@ -58,16 +58,27 @@ export function specOfMessage(message: SpecMessage | undefined): MachineSpec {
   }, EMPTY_SPEC);
 }
 
+/** The fields of each group, and those of none: every machine of a page passes here. */
+const SINGLE_FIELDS = MESSAGE_FIELDS.filter(({ group }) => group === null);
+const GROUPS = SPEC_GROUP_NAMES.map((group) => ({
+  key: camelCase(group),
+  fields: MESSAGE_FIELDS.filter((field) => field.group === group),
+}));
+
 export function messageOfSpec(spec: MachineSpec): SpecInit {
-  const known = new Set(SPEC_GROUP_NAMES.filter((group) => groupText(spec, group) !== ''));
   const message: Nested = {};
-  for (const { name, group, key, part } of MESSAGE_FIELDS) {
-    const value = specValue(spec, name);
-    const copy = typeof value === 'string' ? value : [...value];
-    if (group === null) message[key] = copy;
-    else if (known.has(group)) message[key] = { ...(message[key] as object), [part]: copy };
+  for (const { name, key } of SINGLE_FIELDS) message[key] = copied(specValue(spec, name));
+  for (const { key, fields } of GROUPS) {
+    if (fields.every(({ name }) => specText(spec, name) === '')) continue;
+    const parts: Record<string, SpecValue> = {};
+    for (const { name, part } of fields) parts[part] = copied(specValue(spec, name));
+    message[key] = parts;
   }
   return message as SpecInit;
+}
+
+function copied(value: SpecValue): SpecValue {
+  return typeof value === 'string' ? value : [...value];
 }
 
 /** A row that was written before a field existed has it empty. Fields that only a newer version knows are kept. */
