@@ -46,6 +46,16 @@ const AgentsPage = lazy(() =>
 );
 const PoolsPage = lazy(() => import('./pages/pools/pools-page.tsx').then((m) => ({ default: m.PoolsPage })));
 const PlansPage = lazy(() => import('./pages/plans/plans-page.tsx').then((m) => ({ default: m.PlansPage })));
+const ImagesPage = lazy(() =>
+  import('./pages/images/images-page.tsx').then((m) => ({ default: m.ImagesPage })),
+);
+const WorkflowsPage = lazy(() =>
+  import('./pages/workflows/workflows-page.tsx').then((m) => ({ default: m.WorkflowsPage })),
+);
+const ProvidersPage = lazy(() =>
+  import('./pages/providers/providers-page.tsx').then((m) => ({ default: m.ProvidersPage })),
+);
+const StartPage = lazy(() => import('./pages/start/start-page.tsx').then((m) => ({ default: m.StartPage })));
 const AccessPage = lazy(() =>
   import('./pages/access/access-page.tsx').then((m) => ({ default: m.AccessPage })),
 );
@@ -180,7 +190,11 @@ function Pages() {
       <Route path="/nodes" component={NodesPage} />
       <Route path="/agents" component={AgentsPage} />
       <Route path="/pools" component={PoolsPage} />
+      <Route path="/images" component={ImagesPage} />
+      <Route path="/workflows" component={WorkflowsPage} />
       <Route path="/plans" component={PlansPage} />
+      <Route path="/providers" component={ProvidersPage} />
+      <Route path="/start" component={StartPage} />
       <Route path="/budgets" component={BudgetsPage} />
       <Route path="/access" component={AccessPage} />
       <Route path="/audit" component={AuditPage} />

@@ -25,7 +25,10 @@ export const MENU = [
       { href: '/nodes', title: 'Nodes', icon: 'nodes' },
       { href: '/agents', title: 'Agents', icon: 'agents' },
       { href: '/pools', title: 'Pools', icon: 'pools' },
+      { href: '/images', title: 'Images', icon: 'images' },
+      { href: '/workflows', title: 'Workflows', icon: 'workflows' },
       { href: '/plans', title: 'Plans', icon: 'plans' },
+      { href: '/providers', title: 'Providers', icon: 'providers' },
     ],
   },
   {

@@ -99,15 +99,16 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
   });
 
   it('shows that it reconnects while the server is down, with the age of its data; then it is live again', async () => {
+    await console.server.machines.registerMachine({ machine: { machineId: 'before-restart' } });
     const page = await console.open();
     const all = page.getByRole('link', { name: /ALL/ });
-    await all.getByText('0', { exact: true }).waitFor();
+    await all.getByText('1', { exact: true }).waitFor();
     const restart = await console.stopServer();
     await page.getByText(/reconnecting · updated \d+ (s|min) ago/).waitFor();
     await restart();
     await page.locator('[data-live=live]').waitFor({ timeout: 30_000 });
     await console.server.machines.registerMachine({ machine: { machineId: 'after-restart' } });
-    await all.getByText('1', { exact: true }).waitFor();
+    await all.getByText('2', { exact: true }).waitFor();
   });
 
   it('keeps its frame and its data with their age while the server is away, also after a reload', {

@@ -6,6 +6,7 @@ import { FleetService } from '../../../src/gen/baremetal/fleet/v1/fleet_service_
 import { RolloutService } from '../../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { ViewService } from '../../../src/gen/baremetal/fleet/v1/view_service_pb.ts';
 import { PlanService } from '../../../src/gen/baremetal/v1/plan_service_pb.ts';
+import { RunService } from '../../../src/gen/baremetal/v1/run_service_pb.ts';
 import { MachineService } from '../../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { unattendedHeaders } from '../activity.ts';
@@ -33,5 +34,6 @@ export const operations = createClient(OperationService, transport);
 export const fleet = createClient(FleetService, transport);
 export const admin = createClient(AdminService, transport);
 export const plans = createClient(PlanService, transport);
+export const runs = createClient(RunService, transport);
 export const views = createClient(ViewService, transport);
 export const rollouts = createClient(RolloutService, transport);

@@ -8,14 +8,13 @@ export interface PageAction {
   readonly run: () => void;
 }
 
-interface Registry {
-  actions: readonly PageAction[];
-}
+/** The actions of each component of the page that has some, in the order in which they were mounted. */
+type Registry = Map<symbol, readonly PageAction[]>;
 
 const PageActionContext = createContext<Registry | null>(null);
 
 export function PageActionProvider({ children }: { children: ReactNode }) {
-  const [registry] = useState<Registry>(() => ({ actions: [] }));
+  const [registry] = useState<Registry>(() => new Map());
   return <PageActionContext value={registry}>{children}</PageActionContext>;
 }
 
@@ -26,21 +25,17 @@ function useRegistry(): Registry {
 }
 
 export function usePageActions(): readonly PageAction[] {
-  return useRegistry().actions;
+  return [...useRegistry().values()].flat();
 }
 
 /** Lists these actions in the palette while the component is mounted. */
 export function useOfferActions(actions: readonly PageAction[]): void {
   const registry = useRegistry();
+  const [owner] = useState(() => Symbol('actions'));
   const latest = useRef(actions);
   latest.current = actions;
   useEffect(() => {
-    registry.actions = latest.current;
+    registry.set(owner, latest.current);
   });
-  useEffect(
-    () => () => {
-      registry.actions = [];
-    },
-    [registry],
-  );
+  useEffect(() => () => void registry.delete(owner), [registry, owner]);
 }

@@ -1,4 +1,4 @@
-/** Who may call the server: the caller itself, and tokens with their roles, scopes and last uses. */
+/** Who may call the server: the caller itself, tokens with their roles, scopes and last uses, and sessions. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Token } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
@@ -13,6 +13,8 @@ import { PageTitle } from '../../ui/page-title.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { useNow } from '../../ui/time.tsx';
 import { useUrlParam } from '../../ui/use-url-param.ts';
+import { ScopesPanel } from './scopes-panel.tsx';
+import { SessionsPanel } from './sessions-panel.tsx';
 import { NewTokenDialog, RevokeDialog, RotateDialog } from './token-dialogs.tsx';
 import { tokenState } from './token-state.ts';
 import { TokenTable } from './token-table.tsx';
@@ -25,6 +27,7 @@ export function AccessPage() {
   const [dialog, open] = useState<OpenDialog | null>(null);
   const forbidden = useForbidden();
   const mayNotRead = forbidden('admin', METHODS.readTokens);
+  const mayNotReadSessions = forbidden('admin', METHODS.readSessions);
   const mayNotCreate = forbidden('admin', METHODS.createTokens);
   const queries = useQueryClient();
   const refresh = () => void queries.invalidateQueries({ queryKey: KEY });
@@ -50,6 +53,8 @@ export function AccessPage() {
             <Empty title="Tokens are for admins">{mayNotRead}</Empty>
           </Panel>
         )}
+        {mayNotReadSessions === '' && <SessionsPanel />}
+        {mayNotRead === '' && <Scopes />}
       </div>
       {dialog?.about === 'new' && <NewTokenDialog onDone={refresh} onClose={close} />}
       {dialog?.about === 'rotate' && <RotateDialog token={dialog.token} onDone={refresh} onClose={close} />}
@@ -85,12 +90,24 @@ function You() {
   );
 }
 
+function useTokens() {
+  return useQuery({ queryKey: KEY, queryFn: async () => (await admin.listTokens({})).tokens });
+}
+
+/** Of the tokens that can be used. */
+function Scopes() {
+  const now = useNow();
+  const { data } = useTokens();
+  const live = data?.filter((token) => !['revoked', 'expired'].includes(tokenState(token, now).state));
+  return live ? <ScopesPanel tokens={live} /> : null;
+}
+
 const SHOWN = { current: 'Current', ended: 'Revoked and expired' } as const;
 
 function Tokens({ onAct }: { onAct: (about: 'rotate' | 'revoke', token: Token) => void }) {
   const [shown, setShown] = useUrlParam('tokens');
   const now = useNow();
-  const list = useQuery({ queryKey: KEY, queryFn: async () => (await admin.listTokens({})).tokens });
+  const list = useTokens();
   const isEnded = (token: Token) => ['revoked', 'expired'].includes(tokenState(token, now).state);
   const tokens = (list.data ?? []).filter((token) => isEnded(token) === (shown === 'ended'));
   return (

@@ -1,9 +1,6 @@
-import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rollouts } from '../../api/clients.ts';
-import { failureOf } from '../../api/failure.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
 import { amountFault } from '../rollout-draft/draft.ts';
 import { amount } from '../rollout-draft/draft-spec.ts';
@@ -14,22 +11,6 @@ const EMPTY = { name: '', filter: '', groupBy: 'location.rack', maxUnavailable: 
 export function BudgetDialog({ onDone, onClose }: { onDone: () => void; onClose: () => void }) {
   const [budget, setBudget] = useState(EMPTY);
   const { notify } = useToasts();
-  const call = useMutation({
-    mutationFn: () =>
-      rollouts.createBudget({
-        budget: {
-          name: budget.name.trim(),
-          filter: budget.filter.trim(),
-          groupBy: budget.groupBy.trim(),
-          maxUnavailable: amount(budget.maxUnavailable),
-        },
-      }),
-    onSuccess: ({ name }) => {
-      notify(`Budget ${name} is created`);
-      onDone();
-      onClose();
-    },
-  });
   const missing =
     budget.name.trim() === ''
       ? 'Enter a name.'
@@ -41,22 +22,25 @@ export function BudgetDialog({ onDone, onClose }: { onDone: () => void; onClose:
     onChange: (value: string) => setBudget({ ...budget, [name]: value }),
   });
   return (
-    <Dialog
+    <FormDialog
       title="New budget"
-      onClose={onClose}
-      onSubmit={() => call.mutate()}
-      foot={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            kind="primary"
-            disabledBecause={call.isPending ? 'Request in progress.' : missing}
-          >
-            Create
-          </Button>
-        </>
+      verb="Create"
+      missing={missing}
+      act={() =>
+        rollouts.createBudget({
+          budget: {
+            name: budget.name.trim(),
+            filter: budget.filter.trim(),
+            groupBy: budget.groupBy.trim(),
+            maxUnavailable: amount(budget.maxUnavailable),
+          },
+        })
       }
+      onDone={({ name }) => {
+        notify(`Budget ${name} is created`);
+        onDone();
+      }}
+      onClose={onClose}
     >
       <TextInput title="Name" placeholder="racks" {...field('name')} />
       <TextInput
@@ -77,11 +61,6 @@ export function BudgetDialog({ onDone, onClose }: { onDone: () => void; onClose:
         fault={amountFault(budget.maxUnavailable)}
         {...field('maxUnavailable')}
       />
-      {call.isError && (
-        <p className="fault" role="alert">
-          {failureOf(call.error).message} {failureOf(call.error).advice}
-        </p>
-      )}
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -1,10 +1,10 @@
 /** An overview of the fleet; every number links to what it counts. */
 import { useQuery } from '@tanstack/react-query';
 import { fleet } from '../../api/clients.ts';
-import { Empty, Failed, Loading } from '../../ui/blank.tsx';
-import { Command } from '../../ui/command.tsx';
+import { Failed, Loading } from '../../ui/blank.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import '../../styles/fleet.css';
+import { Ways } from '../start/start-page.tsx';
 import { AgentsPanel, PoolsPanel } from './agents-panels.tsx';
 import { AttentionPanel } from './attention-panel.tsx';
 import { EffectiveStates } from './effective-states.tsx';
@@ -27,12 +27,12 @@ export function FleetPage() {
         />
       )}
       {overview.data?.machines === 0 && (
-        <Empty title="No machines yet">
-          <span>Register a machine, or boot one from the network.</span>
-          <Command>ingot register machine-1 --provider fake</Command>
-        </Empty>
+        <div className="stack">
+          <p>There are no machines yet. These are the ways to the first ones.</p>
+          <Ways />
+        </div>
       )}
-      {overview.data && (
+      {overview.data && overview.data.machines > 0 && (
         <div className="stack">
           <EffectiveStates overview={overview.data} />
           <div className="columns">

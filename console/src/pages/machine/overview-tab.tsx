@@ -32,7 +32,7 @@ export function OverviewTab({
       <EffectivePanel machine={machine} />
       <RolloutsLine machineId={machineId} />
       <div className="columns">
-        <div className="stack">
+        <div className={machine.activeOperationId === null ? 'stack' : 'stack working'}>
           <ExplainPanel machineId={machineId} {...actions} />
           <OperationPanel
             operationId={machine.activeOperationId ?? newest}

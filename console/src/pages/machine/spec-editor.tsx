@@ -1,6 +1,6 @@
 import { ConnectError } from '@connectrpc/connect';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useId, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { messageOfSpec } from '../../../../src/domain/machine/machine-spec.ts';
 import {
   SPEC_FIELD_NAMES,
@@ -9,7 +9,6 @@ import {
 } from '../../../../src/domain/machine/spec-field.ts';
 import { BadRequestSchema } from '../../../../src/gen/google/rpc/error_details_pb.ts';
 import { machines } from '../../api/clients.ts';
-import { capitalize } from '../../capitalize.ts';
 import { Button } from '../../ui/button.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
 import { useUnsaved } from '../../unsaved.tsx';
@@ -24,9 +23,9 @@ import {
   draftOf,
   faultPath,
   faultsOf,
-  type LabelRow,
   rebase,
 } from './spec-edit.ts';
+import { LabelsField, SpecTextField } from './spec-fields.tsx';
 
 export interface SpecEditorProps {
   readonly machineId: string;
@@ -79,10 +78,9 @@ export function SpecEditor({ machineId, current, activeOperationId, onClose }: S
         />
       )}
       {SPEC_FIELD_NAMES.map((name) => (
-        <TextField
+        <SpecTextField
           key={name}
-          title={SPEC_FIELDS[name].title}
-          hint={hintOf(name)}
+          name={name}
           value={draft.spec[name]}
           fault={faults.get(`spec.${name}`) ?? ''}
           fixedBecause={fixedBecause(name, activeOperationId)}
@@ -103,11 +101,6 @@ export function SpecEditor({ machineId, current, activeOperationId, onClose }: S
       </div>
     </form>
   );
-}
-
-function hintOf(name: SpecFieldName): string {
-  const { type, description } = SPEC_FIELDS[name];
-  return capitalize(type === 'list' ? `${description}, separated by commas or spaces` : description);
 }
 
 /** Same rule as the server's: steps of an active operation read these fields. */
@@ -157,96 +150,5 @@ function ConcurrentChanges({
       </ul>
       <Button onClick={onAccept}>Accept these changes and keep my other edits</Button>
     </div>
-  );
-}
-
-interface TextFieldProps {
-  readonly title: string;
-  readonly hint: string;
-  readonly value: string;
-  readonly fault: string;
-  /** Empty: it can be changed. */
-  readonly fixedBecause: string;
-  readonly onChange: (value: string) => void;
-}
-
-function TextField({ title, hint, value, fault, fixedBecause, onChange }: TextFieldProps) {
-  const id = useId();
-  return (
-    <div>
-      <label className="field">
-        <span>{title}</span>
-        <input
-          className="input mono"
-          spellCheck={false}
-          value={value}
-          readOnly={fixedBecause !== ''}
-          aria-invalid={fault !== '' || undefined}
-          aria-describedby={id}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      </label>
-      <p id={id} className={fault === '' ? 'hint soft' : 'hint fault'}>
-        {fault || fixedBecause || hint}
-      </p>
-    </div>
-  );
-}
-
-interface LabelsFieldProps {
-  readonly rows: readonly LabelRow[];
-  readonly faults: ReadonlyMap<string, string>;
-  readonly onChange: (rows: readonly LabelRow[]) => void;
-}
-
-function LabelsField({ rows, faults, onChange }: LabelsFieldProps) {
-  const change = (changed: LabelRow) => onChange(rows.map((row) => (row.id === changed.id ? changed : row)));
-  const add = () => {
-    const id = Math.max(-1, ...rows.map((row) => row.id)) + 1;
-    onChange([...rows, { id, name: '', value: '' }]);
-  };
-  return (
-    <fieldset className="choices">
-      <legend>Labels</legend>
-      {rows.map((row) => {
-        const fault = faults.get(`labels.${row.name.trim()}`) ?? '';
-        const isFilled = row.name !== '' || row.value !== '';
-        return (
-          <div key={row.id}>
-            <div className="label-row">
-              <input
-                className="input mono"
-                aria-label="Label name"
-                placeholder="name"
-                spellCheck={false}
-                value={row.name}
-                aria-invalid={(isFilled && fault !== '') || undefined}
-                onChange={(event) => change({ ...row, name: event.target.value })}
-              />
-              <input
-                className="input mono"
-                aria-label={`Value of ${row.name || 'the label'}`}
-                placeholder="value"
-                spellCheck={false}
-                value={row.value}
-                onChange={(event) => change({ ...row, value: event.target.value })}
-              />
-              <Button
-                kind="quiet"
-                label={`Remove label ${row.name}`}
-                onClick={() => onChange(rows.filter(({ id }) => id !== row.id))}
-              >
-                ×
-              </Button>
-            </div>
-            {isFilled && fault !== '' && <p className="hint fault">{fault}</p>}
-          </div>
-        );
-      })}
-      {faults.has('labels') && <p className="hint fault">Labels {faults.get('labels')}</p>}
-      <div>
-        <Button onClick={add}>Add label</Button>
-      </div>
-    </fieldset>
   );
 }

@@ -1,17 +1,16 @@
 /** All machines: a filter, facets, a table for up to a hundred thousand rows, and bulk actions. */
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
-import { useSearchParams } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import { MACHINE_FILTER } from '../../../../src/domain/filter/machine-filter.ts';
 import { failureOf } from '../../api/failure.ts';
-import { useIdentity } from '../../identity.tsx';
 import { useOfferActions } from '../../keyboard/page-actions.tsx';
 import { useKey } from '../../keyboard/shortcuts.tsx';
 import '../../styles/machines.css';
 import type { Known } from '../../../../src/client/filter-suggestions.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Command } from '../../ui/command.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
+import { RegisterButton } from '../register/register-button.tsx';
 import { ALL_OF_THE_FLEET, type Target } from '../rollout-draft/draft.ts';
 import { type Verb, verbInfo } from '../rollout-draft/step-verbs.ts';
 import { ColumnChoice } from './column-choice.tsx';
@@ -79,7 +78,9 @@ export function MachinesPage() {
   const known = useCallback((): Known => knownOf(rows), [rows]);
   return (
     <>
-      <PageTitle title="Machines" actions={<BulkButtons whyNot={whyNot} onAct={act} />} />
+      <PageTitle title="Machines" actions={<BulkButtons whyNot={whyNot} onAct={act} />}>
+        <RegisterButton />
+      </PageTitle>
       <div className="fills machines">
         <SearchBox
           value={text}
@@ -268,7 +269,6 @@ function InvalidFilter({ text, fault }: { text: string; fault: FilterFault }) {
 }
 
 function NoMachines({ filter, onClear }: { filter: string; onClear: () => void }) {
-  const { role } = useIdentity();
   if (filter !== '')
     return (
       <Empty title="No results">
@@ -278,10 +278,10 @@ function NoMachines({ filter, onClear }: { filter: string; onClear: () => void }
     );
   return (
     <Empty title="No machines yet">
-      <span>
-        {role === 'viewer' ? 'An operator registers the first one with:' : 'Register the first one with:'}
-      </span>
-      <Command>ingot register machine-1 --provider fake</Command>
+      <span>Register them, find them in a MAAS, boot them from the network, or try simulated ones.</span>
+      <Link className="button primary" href="/start">
+        Connect machines
+      </Link>
     </Empty>
   );
 }

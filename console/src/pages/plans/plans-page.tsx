@@ -1,17 +1,32 @@
 /** The plans of the v1 API, with their steps (docs/api-v1.md). */
 import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Plan, Step } from '../../../../src/gen/baremetal/v1/plan_pb.ts';
 import { plans } from '../../api/clients.ts';
+import { METHODS, useForbidden } from '../../identity.tsx';
+import { useOfferActions } from '../../keyboard/page-actions.tsx';
 import { listOf, quoted } from '../../pages.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
+import { Icon } from '../../ui/icon.tsx';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { durationText } from '../../ui/time.tsx';
+import { NewPlanDialog, RunPlanDialog } from './plan-dialogs.tsx';
+
+type OpenDialog = { readonly about: 'new' } | { readonly about: 'run'; readonly plan: Plan };
 
 export function PlansPage() {
+  const [dialog, open] = useState<OpenDialog | null>(null);
+  const forbidden = useForbidden();
+  const mayNotCreate = forbidden('admin', METHODS.createPlans);
+  const mayNotRun = forbidden('operator', METHODS.startRuns);
+  const create = () => open({ about: 'new' });
+  const close = () => open(null);
+  useOfferActions([{ text: 'New plan', disabledBecause: mayNotCreate, run: create }]);
   const list = useInfiniteQuery({
     queryKey: ['plans'],
     queryFn: ({ pageParam }) => plans.listPlans({ pageToken: pageParam }),
@@ -21,7 +36,14 @@ export function PlansPage() {
   const all = list.data?.pages.flatMap((page) => page.plans) ?? [];
   return (
     <>
-      <PageTitle title="Plans" />
+      <PageTitle
+        title="Plans"
+        actions={
+          <Button kind="primary" disabledBecause={mayNotCreate} onClick={create}>
+            <Icon name="plus" /> New plan
+          </Button>
+        }
+      />
       {list.isPending && <Loading lines={6} />}
       {list.isError && !list.data && (
         <Failed what="Failed to load plans" error={list.error} onRetry={() => void list.refetch()} />
@@ -33,20 +55,41 @@ export function PlansPage() {
       )}
       <div className="stack">
         {all.map((plan) => (
-          <PlanPanel key={plan.planId} plan={plan} />
+          <PlanPanel
+            key={plan.planId}
+            plan={plan}
+            mayNotRun={mayNotRun}
+            onRun={() => open({ about: 'run', plan })}
+          />
         ))}
       </div>
       <LoadMore list={list} />
+      {dialog?.about === 'new' && <NewPlanDialog onClose={close} />}
+      {dialog?.about === 'run' && <RunPlanDialog plan={dialog.plan} onClose={close} />}
     </>
   );
 }
 
-function PlanPanel({ plan }: { plan: Plan }) {
+interface PlanPanelProps {
+  readonly plan: Plan;
+  /** Empty: the caller may. */
+  readonly mayNotRun: string;
+  readonly onRun: () => void;
+}
+
+function PlanPanel({ plan, mayNotRun, onRun }: PlanPanelProps) {
   return (
     <Panel
       title={plan.displayName || plan.planId}
       padding="none"
-      actions={<Link href={listOf('/operations', `plan_id = ${quoted(plan.planId)}`)}>View operations</Link>}
+      actions={
+        <>
+          <Link href={listOf('/operations', `plan_id = ${quoted(plan.planId)}`)}>View operations</Link>
+          <Button label={`Run ${plan.planId}`} disabledBecause={mayNotRun} onClick={onRun}>
+            Run
+          </Button>
+        </>
+      }
     >
       <p className="by-type soft">
         <code>{plan.planId}</code>

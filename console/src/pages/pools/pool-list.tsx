@@ -15,7 +15,8 @@ export function PoolList({ table }: { table: (pools: readonly Pool[]) => ReactNo
   if (isPending) return <Loading lines={4} />;
   if (isError) return <Failed what="Failed to load pools" error={error} onRetry={() => void refetch()} />;
   return (
-    <Empty title="No pools">
+    <Empty title="No pools yet">
+      <span>Agents enrol into a pool, and schedulers place work on the machines of a pool.</span>
       <Command>ingot pool create gpu</Command>
     </Empty>
   );

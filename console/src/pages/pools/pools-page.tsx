@@ -1,21 +1,37 @@
 /** Pools: the capacity of their schedulable machines, the total, and why the other machines are not schedulable. */
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { bytesText, metricText } from '../../../../src/domain/agent/metric-text.ts';
 import type { Pool, PoolCapacity } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { METHODS, useForbidden } from '../../identity.tsx';
+import { useOfferActions } from '../../keyboard/page-actions.tsx';
 import { listOf, quoted } from '../../pages.ts';
+import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { numberText } from '../fleet/counts.ts';
 import { PoolHealth, SchedulableLink } from './pool-cells.tsx';
+import { PoolDialog } from './pool-dialog.tsx';
 import { PoolList } from './pool-list.tsx';
 
 export function PoolsPage() {
+  const [isOpen, setOpen] = useState(false);
+  const forbidden = useForbidden()('admin', METHODS.createPools);
+  const create = () => setOpen(true);
+  useOfferActions([{ text: 'New pool', disabledBecause: forbidden, run: create }]);
+  const button = (
+    <Button kind="primary" disabledBecause={forbidden} onClick={create}>
+      <Icon name="plus" /> New pool
+    </Button>
+  );
   return (
     <>
-      <PageTitle title="Pools" />
+      <PageTitle title="Pools" actions={button} />
       <Panel title="Pools" padding="none">
         <PoolList table={(pools) => <PoolTable pools={pools} />} />
       </Panel>
+      {isOpen && <PoolDialog onClose={() => setOpen(false)} />}
     </>
   );
 }

@@ -1,0 +1,143 @@
+/** What the command line can do, done in the console: the first machines, pools, plans, images, workflows, sessions. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fresh } from '../api/fleet.ts';
+import { call } from '../nodes/rest.ts';
+import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
+
+describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('administration'), () => {
+  let console: Console;
+  beforeAll(async () => {
+    console = await Console.start();
+  });
+  afterAll(() => console.stop());
+
+  const panel = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+
+  it('an empty fleet shows the ways to its first machines, and simulated ones are there with one click', async () => {
+    const page = await console.open({ path: '/fleet' });
+    const ways = page.getByRole('list', { name: 'Ways to connect machines' });
+    await ways.getByRole('heading', { name: 'Connect a MAAS' }).waitFor();
+    await screenshot(page, 'fleet-empty');
+    await expectAccessible(page);
+    await ways.getByRole('button', { name: 'Add 12 simulated machines' }).click();
+    await page.waitForURL('**/machines');
+    await page.getByText('12 machines', { exact: true }).waitFor();
+    const { machines } = await console.server.machines.listMachines({ filter: 'location.rack = r1' });
+    expect(machines.map(({ machineId }) => machineId)).toEqual(
+      [1, 2, 3, 4].map((place) => `sim-r1-u0${place}`),
+    );
+  });
+
+  it('a machine is registered with its fields, and one that exists is not replaced', async () => {
+    const page = await console.open({ path: '/machines' });
+    await page.getByRole('button', { name: 'Register' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Register a machine' });
+    await dialog.getByLabel('Machine id (optional)').fill('sim-r1-u01');
+    await dialog.getByLabel('BMC endpoint').fill('bmc-7');
+    await dialog.getByText('ingot register sim-r1-u01 --bmc-endpoint bmc-7').waitFor();
+    await dialog.getByRole('button', { name: 'Register', exact: true }).click();
+    await dialog.getByText('there is a machine sim-r1-u01 already').waitFor();
+    await dialog.getByLabel('Machine id (optional)').fill('new-1');
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Register', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'new-1' }).waitFor();
+    const { spec } = await console.server.machines.getMachine({ machineId: 'new-1' });
+    expect(spec?.bmcEndpoint).toBe('bmc-7');
+  });
+
+  it('a list is imported: wrong lines are named first, and machines that exist stay as they are', async () => {
+    const page = await console.open({ path: '/machines' });
+    await page.getByRole('button', { name: 'Register' }).click();
+    await page.getByRole('button', { name: 'Import a list instead' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Import machines' });
+    const rows = (rack: string) =>
+      `machine_id,provider,location.rack,labels.env\nlisted-1,fake,${rack},prod\nlisted-2,fake,r9,prod\nnew-1,fake,r9,prod`;
+    await dialog.getByLabel(/^Machines/).fill(rows('r'.repeat(200)));
+    await dialog.getByText(/^Line 2: location\.rack/).waitFor();
+    await dialog.getByLabel(/^Machines/).fill(rows('r9'));
+    await screenshot(page, 'import');
+    await dialog.getByRole('button', { name: 'Register 3 machines' }).click();
+    await page.getByText('Registered 2 machines; 1 existed and were not changed').waitFor();
+    const { machines } = await console.server.machines.listMachines({ filter: 'location.rack = r9' });
+    expect(machines.map(({ machineId }) => machineId)).toEqual(['listed-1', 'listed-2']);
+  });
+
+  it('a pool, a plan and a run of it are made', async () => {
+    const page = await console.open({ role: 'admin', path: '/pools' });
+    await page.getByRole('button', { name: 'New pool' }).click();
+    await page.getByRole('dialog').getByLabel(/^Name/).fill('gpu');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('row', { name: /^gpu/ }).waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'Plans' }).click();
+    await page.getByRole('button', { name: 'New plan' }).click();
+    const editor = page.getByRole('dialog').getByLabel('Plan, as JSON');
+    await editor.fill('{"plan_id": 7}');
+    await page.getByRole('dialog').getByText('This is no plan').waitFor();
+    await editor.fill('{"plan_id": "boot-only", "steps": [{"name": "boot", "reboot": {}}]}');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'Run boot-only' }).click();
+    const run = page.getByRole('dialog', { name: 'Run boot-only' });
+    await run.getByLabel('Machine').fill('new-1');
+    await run.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.waitForURL('**/operations/op-*');
+    const { operations } = await console.server.operations.listOperations({ filter: 'plan_id = boot-only' });
+    expect(operations.map(({ machineId }) => machineId)).toEqual(['new-1']);
+  });
+
+  it('an image is uploaded with its digest, and removed; a workflow is stored, and removed', async () => {
+    const page = await console.open({ role: 'admin', path: '/images' });
+    await page.getByRole('button', { name: 'Add image' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Add image' });
+    await dialog.getByLabel('Name').fill('tiny');
+    await dialog
+      .getByLabel(/^Disk image/)
+      .setInputFiles({
+        name: 'tiny.raw',
+        mimeType: 'application/octet-stream',
+        buffer: Buffer.alloc(4096, 7),
+      });
+    await dialog.getByRole('button', { name: 'Upload' }).click();
+    await page.getByRole('row', { name: /^tiny/ }).waitFor();
+    await screenshot(page, 'images');
+    await page.getByRole('navigation').getByRole('link', { name: 'Workflows' }).click();
+    await page.getByRole('button', { name: 'New workflow' }).click();
+    await page.getByLabel(/^Workflow, as JSON/).fill('{"name": "tiny-install", "image": {"name": "tiny"}}');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: /^tiny-install/ }).waitFor();
+    await page.getByRole('button', { name: 'Remove tiny-install' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByRole('row', { name: /^tiny-install/ }).waitFor({ state: 'detached' });
+    await page.getByRole('navigation').getByRole('link', { name: 'Images' }).click();
+    await page.getByRole('button', { name: 'Remove tiny' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('No images yet').waitFor();
+    expect((await call(console.server, 'GET', '/images')).body.data).toEqual([]);
+  });
+
+  it('a session is ended: its owner is signed out at once', async () => {
+    const name = fresh('carla');
+    const { secret } = await console.server.admin.createToken({
+      ...{ name, role: 'viewer', scope: 'location.rack = r9' },
+    });
+    const hers = await console.newPage();
+    await console.signIn(hers, secret);
+    await hers.goto(`${console.server.httpUrl}/fleet`);
+    await hers.locator('[data-live=live]').waitFor();
+    const page = await console.open({ role: 'admin', path: '/access' });
+    await panel(page, 'Scopes')
+      .getByRole('row', { name: /location\.rack=r9|location\.rack = r9/ })
+      .getByText('2')
+      .waitFor();
+    await screenshot(page, 'access');
+    await panel(page, 'Sessions')
+      .getByRole('button', { name: `Sign out ${name}` })
+      .click();
+    await page.getByRole('dialog').getByLabel('Reason (optional)').fill('left');
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign out', exact: true }).click();
+    await panel(page, 'Sessions').getByText(name).waitFor({ state: 'detached' });
+    await hers.getByText('Your session has ended').waitFor();
+  });
+
+  it('no page wrote an error to the browser', () => expect(console.pageErrors).toEqual([]));
+});
