@@ -133,8 +133,12 @@ function valuesOf(field: string, known: Known): Array<{ text: string; hint: stri
   const anything = { text: '*', hint: 'any value' };
   const plain = (text: string) => ({ text, hint: '' });
   switch (kindOf(field)) {
-    case 'enum':
-      return [...(spec?.kind === 'enum' ? spec.values : []).map(plain), anything];
+    case 'enum': {
+      // What exists comes first: the others are right, and find nothing.
+      const existing = known.values(field);
+      const others = (spec?.kind === 'enum' ? spec.values : []).filter((value) => !existing.includes(value));
+      return [...existing.map(plain), ...others.map(plain), anything];
+    }
     case 'flag':
     case 'boolean':
       return [...['true', 'false'].map(plain), anything];
@@ -200,4 +204,13 @@ function ranked(options: readonly Suggestion[], typed: string): Suggestion[] {
     (option) => option.text.toLowerCase().includes(wanted) && !begins.includes(option),
   );
   return [...begins, ...contains].slice(0, SHOWN);
+}
+
+/** Each value once, the most frequent first. */
+export function mostFrequent(values: Iterable<string>): string[] {
+  const counts = new Map<string, number>();
+  for (const value of values) if (value !== '') counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts]
+    .toSorted(([left, less], [right, more]) => more - less || (left < right ? -1 : 1))
+    .map(([value]) => value);
 }

@@ -39,7 +39,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('every page'), () => {
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
       await screenshot(page, `${name.toLowerCase()}-light`);
       await expectAccessibleInAllColours(page);
-      for (const width of [1024, 480]) {
+      for (const width of [2560, 1024, 390]) {
         await page.setViewportSize({ width, height: 700 });
         expect(
           await overflowOf(page),

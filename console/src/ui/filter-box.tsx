@@ -32,6 +32,11 @@ export function FilterBox({ label, value, onApply, placeholder, fault = '' }: Fi
         spellCheck={false}
         value={text}
         onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') return;
+          setText(value);
+          input.current?.blur();
+        }}
       />
       <Button type="submit">Apply</Button>
       {value !== '' && (

@@ -2,7 +2,7 @@
 import { Link } from 'wouter';
 import { machineHref } from '../../pages.ts';
 
-export const MACHINE_TABS = {
+const MACHINE_TABS = {
   overview: 'Overview',
   hardware: 'Hardware',
   operations: 'Operations',

@@ -12,7 +12,7 @@ import { TableFiller } from '../../ui/table-filler.tsx';
 import type { ListPosition } from './list-position.ts';
 import { features, machineColumns, type Slot } from './machine-columns.tsx';
 import { useKeepPosition } from './use-list-position.ts';
-import type { MachineList } from './use-machine-list.ts';
+import { isWhole, type MachineList } from './use-machine-list.ts';
 import type { Rows } from './use-machine-rows.ts';
 import { useVisibleRows } from './use-visible-rows.ts';
 import { columnFacts, FIXED_COLUMN, type Sort } from './view.ts';
@@ -65,7 +65,7 @@ export function MachineTable(props: MachineTableProps) {
         <thead>
           <tr aria-rowindex={1}>
             <th className="tick">
-              <SelectAll ids={list.ids} selected={selected} onSelect={onSelectShown} />
+              <SelectAll list={list} selected={selected} onSelect={onSelectShown} />
             </th>
             {table.getVisibleLeafColumns().map(({ id }) => (
               <Heading key={id} id={id} sort={sort} onSort={onSort} />
@@ -138,19 +138,21 @@ function useMachineColumns(columnKey: string, data: Slot[]) {
 }
 
 interface SelectAllProps {
-  readonly ids: readonly string[];
+  readonly list: MachineList;
   readonly selected: ReadonlySet<string>;
   readonly onSelect: (machineIds: readonly string[]) => void;
 }
 
 /** All that match, whatever is in view. */
-function SelectAll({ ids, selected, onSelect }: SelectAllProps) {
+function SelectAll({ list, selected, onSelect }: SelectAllProps) {
+  const { ids } = list;
   // The selection is always a part of the list.
   const count = selected.size;
   return (
     <input
       type="checkbox"
       aria-label="Select all that match"
+      disabled={!isWhole(list)}
       checked={ids.length > 0 && count === ids.length}
       ref={(box) => {
         if (box) box.indeterminate = count > 0 && count < ids.length;

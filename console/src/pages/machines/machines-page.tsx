@@ -6,7 +6,7 @@ import { failureOf } from '../../api/failure.ts';
 import { useOfferActions } from '../../keyboard/page-actions.tsx';
 import { useKey } from '../../keyboard/shortcuts.tsx';
 import '../../styles/machines.css';
-import type { Known } from '../../../../src/client/filter-suggestions.ts';
+import { type Known, mostFrequent } from '../../../../src/client/filter-suggestions.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
@@ -34,7 +34,7 @@ import {
   withRange,
 } from './selection.ts';
 import { storedMachine } from './stored-machine.ts';
-import { type MachineList, useMachineList } from './use-machine-list.ts';
+import { isWhole, type MachineList, useMachineList } from './use-machine-list.ts';
 import { type Rows, useMachineRows } from './use-machine-rows.ts';
 import { DEFAULT_SORT, FIXED_COLUMN, nextSort, readView, type View, writeView } from './view.ts';
 
@@ -44,6 +44,7 @@ const RolloutDrawer = lazy(() =>
 
 /** The position in the list, restored when the user comes back from a machine's page. */
 const lastPosition: { current: ListPosition | null } = { current: null };
+const wasLeft = (key: string) => lastPosition.current?.list.key === key && lastPosition.current.row > 0;
 /** The selection, too. What is not in the list any more is left out of it. */
 const lastSelection: { current: Selection } = { current: NOTHING };
 
@@ -58,7 +59,7 @@ export function MachinesPage() {
   const text = withPlainWords(view.filter);
   const fault = useMemo(() => filterFault(text), [text]);
   const filter = fault ? null : text;
-  const { list, isLoading, failure, changed, refresh } = useMachineList(filter, view.sort);
+  const { list, isLoading, failure, changed, refresh } = useMachineList(filter, view.sort, wasLeft);
   const rows = useMachineRows();
   const { selection, ...select } = useSelection(list);
   const [acting, setActing] = useState<Acting | null>(null);
@@ -106,7 +107,7 @@ export function MachinesPage() {
           {view.facets === 'shown' && <Facets filter={filter} onFilter={(next) => show({ filter: next })} />}
           <section className="machine-list" aria-label="Machines" aria-busy={isLoading}>
             <SelectionLine
-              total={list?.ids.length ?? 0}
+              total={list?.total ?? 0}
               selected={selection.ids.size}
               onSelectAll={select.all}
               onSelectNone={select.none}
@@ -136,7 +137,7 @@ export function MachinesPage() {
               />
             )}
             <ListLine
-              total={list?.ids.length ?? null}
+              total={list?.total ?? null}
               changed={changed}
               note={noteOf(isLoading, list ? failure : null)}
               onRefresh={refresh}
@@ -162,19 +163,20 @@ interface Acting {
 /** All that match is a rollout by filter; a part of them is one by id. */
 function targetsOf(selection: Selection, list: MachineList, filter: string): Acting['targets'] {
   const selected: Target = { kind: 'ids', machineIds: inOrder(selection, list) };
-  if (selected.machineIds.length < list.ids.length) return [selected];
+  if (selected.machineIds.length < list.total) return [selected];
   return [{ kind: 'filter', filter: filter || ALL_OF_THE_FLEET, follow: false }, selected];
 }
 
 function useSelection(list: MachineList | null) {
   const [chosen, setSelection] = useState(() => lastSelection.current);
   useEffect(() => {
-    if (list) setSelection((before) => kept(before, list));
+    if (list && isWhole(list)) setSelection((before) => kept(before, list));
   }, [list]);
   useEffect(() => {
     lastSelection.current = chosen;
   }, [chosen]);
-  const selection = list ? chosen : NOTHING;
+  // Until the list is whole, what was selected before may not be in it.
+  const selection = useMemo(() => (list ? kept(chosen, list) : NOTHING), [list, chosen]);
   const one = useCallback(
     (id: string, how: 'one' | 'range') =>
       setSelection((before) => (how === 'range' && list ? withRange(before, list, id) : toggled(before, id))),
@@ -185,7 +187,7 @@ function useSelection(list: MachineList | null) {
     [],
   );
   const all = () => {
-    if (list) setSelection(everything(list));
+    if (list && isWhole(list)) setSelection(everything(list));
   };
   const none = () => setSelection(NOTHING);
   return { selection, one, shown, all, none };
@@ -232,20 +234,19 @@ function noteOf(isLoading: boolean, failure: unknown): string {
 /** Labels and values of the loaded machines, for suggestions. */
 function knownOf(rows: Rows): Known {
   const machines = rows.known();
-  const distinct = (values: Iterable<string>) => [...new Set(values)].filter((value) => value !== '').sort();
   return {
     now: Date.now(),
-    labelKeys: distinct(machines.flatMap(({ labels }) => Object.keys(labels))),
+    labelKeys: mostFrequent(machines.flatMap(({ labels }) => Object.keys(labels))),
     values: (field) => {
       if (field.startsWith('labels.')) {
         const key = field.slice('labels.'.length);
-        return distinct(
+        return mostFrequent(
           machines.map(({ labels }) => (Object.hasOwn(labels, key) ? (labels[key] ?? '') : '')),
         );
       }
       const known = Object.hasOwn(MACHINE_FILTER, field) ? MACHINE_FILTER[field] : undefined;
-      if (known?.kind !== 'string') return [];
-      return distinct(machines.map((machine) => known.get(storedMachine(machine)) ?? ''));
+      if (known?.kind !== 'string' && known?.kind !== 'enum') return [];
+      return mostFrequent(machines.map((machine) => known.get(storedMachine(machine)) ?? ''));
     },
   };
 }

@@ -119,11 +119,13 @@ function useSuggestions(
       if (!isExpanded) setIsOpen(true);
       else setMarked((marked + step + options.length + (marked < 0 && step < 0 ? 1 : 0)) % options.length);
     },
-    /** Closes the suggestions; if they are closed, restores the applied filter. */
+    /** Closes the suggestions for what is being typed; else restores the applied filter and leaves the box. */
     revert() {
-      if (isExpanded) setIsOpen(false);
-      else setText(value);
       setMarked(-1);
+      setIsOpen(false);
+      if (isExpanded && text !== value) return;
+      setText(value);
+      input.current?.blur();
     },
     clear: () => setText(''),
     open: () => setIsOpen(true),

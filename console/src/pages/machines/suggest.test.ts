@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Known, suggest } from '../../../../src/client/filter-suggestions.ts';
+import { type Known, mostFrequent, suggest } from '../../../../src/client/filter-suggestions.ts';
 import { filterFault } from './filter-text.ts';
 
 const known: Known = {
@@ -55,6 +55,13 @@ describe('suggestions', () => {
     expect(offered('labels.rack=|')).toEqual(['r1', 'r 2', '*']);
     expect(offered('created_at>|')).toContain('2026-01-01T23:00:00.000Z');
     expect(offered('labels:|')).toEqual(['rack', 'example.com/row']);
+  });
+
+  it('rank the states that machines are in before the others', () => {
+    const some = { ...known, values: (field: string) => (field === 'phase' ? ['MAINTENANCE'] : []) };
+    const { options } = suggest('phase=', 'phase='.length, some);
+    expect(options.map(({ text }) => text)).toEqual(['MAINTENANCE', 'FACTORY_READY', 'READY', '*']);
+    expect(mostFrequent(['b', 'a', '', 'c', 'a', 'c'])).toEqual(['a', 'c', 'b']);
   });
 
   it('continue after a complete comparison, also inside brackets and after NOT', () => {

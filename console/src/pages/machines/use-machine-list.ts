@@ -1,6 +1,7 @@
 /**
  * The ids of all matching machines, in order, as of one point in time. The list does not change until the user changes
- * the filter or the order, or refreshes it; changes in between are counted.
+ * the filter or the order, or refreshes it; changes in between are counted. The first screens of a long list are shown before the
+ * ids of the rest are there.
  */
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import type { Event } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
@@ -14,6 +15,13 @@ import type { Sort } from './view.ts';
 export interface MachineList extends ShownList {
   /** Identifies its filter and order. */
   readonly key: string;
+  /** Of all that match. More than the ids while the rest is being read. */
+  readonly total: number;
+}
+
+/** Whether the list has the ids of all that match: only then something is not in it. */
+export function isWhole({ ids, total }: MachineList): boolean {
+  return ids.length >= total;
 }
 
 export interface MachineListState {
@@ -29,6 +37,8 @@ export interface MachineListState {
 /** How often machines that may have been added or removed are checked. */
 const CHECK_EVERY_MS = 1_500;
 const COMPARE_TIMEOUT_MS = 60_000;
+/** More than any window shows. */
+const FIRST_SCREENS = 500;
 
 function listKey(filter: string, sort: Sort): string {
   return JSON.stringify([filter, sort.field, sort.direction]);
@@ -40,8 +50,12 @@ interface Tracked {
   readonly loading: ListChanges | null;
 }
 
-/** The filter must be valid; null loads nothing. */
-export function useMachineList(filter: string | null, sort: Sort): MachineListState {
+/** The filter must be valid; null loads nothing. `wasLeft` says that the user was in the middle of the list with that key; it must be stable. */
+export function useMachineList(
+  filter: string | null,
+  sort: Sort,
+  wasLeft: (key: string) => boolean,
+): MachineListState {
   const [list, setList] = useState<MachineList | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const [isLoading, setIsLoading] = useState(false);
@@ -59,19 +73,28 @@ export function useMachineList(filter: string | null, sort: Sort): MachineListSt
       return;
     }
     const stopped = new AbortController();
-    const positions = new Map<string, number>();
-    const loading = new ListChanges(listRules(filter, field), (id) => positions.has(id));
-    tracked.current = { ...tracked.current, loading };
+    const key = listKey(filter, { field, direction });
     setIsLoading(true);
+    const read = async (limit: number) => {
+      const positions = new Map<string, number>();
+      const loading = new ListChanges(listRules(filter, field), (id) => positions.has(id));
+      tracked.current = { ...tracked.current, loading };
+      const { ids, total } = await readIndex({ filter, field, direction, limit }, stopped.signal);
+      if (stopped.signal.aborted) return null;
+      for (const [index, id] of ids.entries()) positions.set(id, index);
+      const found: MachineList = { ids, positions, key, total };
+      tracked.current = { shown: { list: found, changes: loading }, loading: null };
+      setList(found);
+      setChanged(loading.count);
+      return found;
+    };
     const load = async () => {
       try {
-        const ids = await readIndex(filter, { field, direction }, stopped.signal);
+        // A list that is shown, or that was left scrolled down, stays whole.
+        const isNew = tracked.current.shown?.list.key !== key && !wasLeft(key);
+        const first = isNew ? await read(FIRST_SCREENS) : null;
+        if (!stopped.signal.aborted && (first === null || !isWhole(first))) await read(0);
         if (stopped.signal.aborted) return;
-        for (const [index, id] of ids.entries()) positions.set(id, index);
-        const read = { ids, positions, key: listKey(filter, { field, direction }) };
-        tracked.current = { shown: { list: read, changes: loading }, loading: null };
-        setList(read);
-        setChanged(loading.count);
       } catch (error) {
         if (stopped.signal.aborted) return;
         setFailure(error);
@@ -80,7 +103,7 @@ export function useMachineList(filter: string | null, sort: Sort): MachineListSt
     };
     void load();
     return () => stopped.abort();
-  }, [filter, field, direction, refreshes]);
+  }, [filter, field, direction, refreshes, wasLeft]);
 
   const onEvents = useCallback((events: readonly Event[]) => {
     const { shown, loading } = tracked.current;
@@ -107,12 +130,15 @@ function useCompare(options: CompareOptions): () => void {
   const { filter, field, direction, tracked, setChanged, setFailure } = options;
   return useCallback(() => {
     const { shown } = tracked.current;
-    if (filter === null || !shown) return;
+    if (filter === null || !shown || !isWhole(shown.list)) return;
     const compare = async () => {
       try {
-        const newer = await readIndex(filter, { field, direction }, AbortSignal.timeout(COMPARE_TIMEOUT_MS));
+        const { ids } = await readIndex(
+          { filter, field, direction, limit: 0 },
+          AbortSignal.timeout(COMPARE_TIMEOUT_MS),
+        );
         if (tracked.current.shown !== shown) return;
-        shown.changes.compare(shown.list.ids, newer);
+        shown.changes.compare(shown.list.ids, ids);
         setChanged(shown.changes.count);
       } catch (error) {
         // The user must know that the list may be out of date.

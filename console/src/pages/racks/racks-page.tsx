@@ -124,13 +124,16 @@ async function readRacks(site: string, row: string, signal: AbortSignal) {
     ...(site === '' ? [] : [`location.site = ${quoted(site)}`]),
     ...(row === '' ? [] : [`location.row = ${quoted(row)}`]),
   ];
-  const ids = await readIndex(terms.join(' AND '), { field: 'machine_id', direction: 'ascending' }, signal);
+  const { ids, total } = await readIndex(
+    { filter: terms.join(' AND '), field: 'machine_id', direction: 'ascending', limit: MOST },
+    signal,
+  );
   const machines: RackMachine[] = [];
-  for (let from = 0; from < Math.min(ids.length, MOST); from += MACHINES_AT_ONCE) {
-    const views = await readMachines(ids.slice(from, Math.min(from + MACHINES_AT_ONCE, MOST)), signal);
+  for (let from = 0; from < ids.length; from += MACHINES_AT_ONCE) {
+    const views = await readMachines(ids.slice(from, from + MACHINES_AT_ONCE), signal);
     for (const view of views) machines.push({ machineId: view.machineId, location: placeOf(view), view });
   }
-  return { machines, left: Math.max(0, ids.length - MOST) };
+  return { machines, left: total - ids.length };
 }
 
 function placeOf({ message }: MachineView): Placed['location'] {
@@ -237,12 +240,11 @@ function Unit({ machine: { machineId, view }, label, isSelected, onToggle }: Uni
       <button
         type="button"
         aria-pressed={isSelected}
-        aria-label={`${label} ${machineId}: ${text}`}
         title={`${machineId}: ${text}`}
         onClick={() => onToggle([machineId])}
       >
-        <span className="rack-place numeric">{label}</span>
-        <span className="rack-name">{machineId}</span>
+        <span className="rack-place numeric">{label}</span> <span className="rack-name">{machineId}</span>
+        <span className="visually-hidden">: {text}</span>
       </button>
       <Link href={machineHref(machineId)} aria-label={`Open ${machineId}`}>
         <Icon name="right" size={10} />
