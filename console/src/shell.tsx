@@ -105,7 +105,7 @@ function InsecureBadge() {
 /** Shorter interruptions are those of a restart or a proxy: the indicator is enough. */
 const AWAY_MS = 5_000;
 
-/** What the page shows is from before: its age, where nobody can overlook it. */
+/** What the page shows is from before: its age, where it is not overlooked. */
 function AwayBanner() {
   const { state, freshAt } = useLiveStatus();
   const age = useNow() - freshAt;

@@ -47,7 +47,7 @@ export function specText(spec: MachineSpec, name: SpecFieldName): string {
 }
 
 /** The values of a group that are known, with slashes between them: `fra1 / 3 / r11 / U14`. */
-export function groupText(spec: MachineSpec, group: SpecGroupName): string {
+function groupText(spec: MachineSpec, group: SpecGroupName): string {
   return SPEC_FIELD_NAMES.filter((name) => keysOf(name)[0] === group)
     .map((name) => specText(spec, name))
     .filter((text) => text !== '')

@@ -30,7 +30,7 @@ export function SessionsPanel() {
       {list.isError && !list.data && (
         <Failed what="Failed to load sessions" error={list.error} onRetry={() => void list.refetch()} />
       )}
-      {list.data?.length === 0 && <Empty title="Nobody is signed in" />}
+      {list.data?.length === 0 && <Empty title="No one is signed in" />}
       {list.data && list.data.length > 0 && (
         <table className="table">
           <thead>

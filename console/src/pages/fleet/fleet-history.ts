@@ -16,7 +16,7 @@ export const END_SERIES = [
   { name: 'failed', phase: 'FAILED', tone: 'red' },
 ] as const satisfies ReadonlyArray<ChartSeries & { readonly phase: string }>;
 
-/** More columns than this cannot be told apart. */
+/** More columns than this look alike. */
 const MOST_COLUMNS = 96;
 
 export function stateColumns({ samples }: FleetHistory): ChartColumn[] {
