@@ -11,7 +11,9 @@ import { packageRoot } from '../src/package-root.ts';
 const MODULES =
   'node:(?:net|tls|http|https|http2|dgram|dns|dns/promises)|undici|ssh2|pg|@redis/client|@grpc/grpc-js|@kubernetes/client-node|ws';
 const IMPORT = new RegExp(`^import (?!type )([^;]*?) from '(?:${MODULES})'`, 'gm');
-const OTHER_WAYS = new RegExp(`\\bfetch\\(|\\bimport\\('(?:${MODULES})'\\)|\\bspawn\\(|\\bexecFile\\(`);
+const OTHER_WAYS = new RegExp(
+  `\\bfetch\\(|\\b(?:import|require)\\('(?:${MODULES})'\\)|\\bsshLibrary\\(|\\bspawn\\(|\\bexecFile\\(`,
+);
 
 /** They serve, or parse. */
 const HARMLESS = /^(?:type .*|createServer|isIP|isIPv4|isIPv6|BlockList|)$/;
@@ -37,6 +39,7 @@ const BY_RULE = [
   'src/issuers/issuer-fetch.ts',
   'src/hosts/ssh-session.ts',
   'src/hosts/ssh-configuration.ts',
+  'src/hosts/ssh-library.ts',
   'src/providers/datacenter/ipmitool.ts',
 ];
 
@@ -70,6 +73,8 @@ it('finds what connects', () => {
     'await fetch(url)',
     "spawn('ipmitool', [])",
     "await import('pg')",
+    "require('ssh2')",
+    'new (sshLibrary().Client)()',
   ])
     expect(connects(text), text).toBe(true);
   for (const text of [

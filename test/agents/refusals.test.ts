@@ -294,15 +294,15 @@ describe('a machine’s token', () => {
 
 describe('others are unaffected', () => {
   it('by a token that tries very many machine ids', { tags: ['extended'] }, async () => {
-    const ids = Array.from({ length: 2_000 }, (_, n) => n.toString(16).padStart(8, '0'));
-    const attack = Promise.all(
-      ids.map((id) => post(server, 'keepalive', machine.token, keepalive({ machineId: id, token: '' }))),
-    );
-    const honest = await Promise.all(
-      Array.from({ length: 20 }, () => post(server, 'keepalive', other.token, keepalive(other))),
-    );
+    const ids = Array.from({ length: 600 }, (_, n) => n.toString(16).padStart(8, '0'));
+    const [attack, honest] = await Promise.all([
+      Promise.all(
+        ids.map((id) => post(server, 'keepalive', machine.token, keepalive({ machineId: id, token: '' }))),
+      ),
+      Promise.all(Array.from({ length: 20 }, () => post(server, 'keepalive', other.token, keepalive(other)))),
+    ]);
     expect(honest.every(({ status }) => status === 200)).toBe(true);
-    expect((await attack).every(({ status }) => status === 403)).toBe(true);
+    expect(attack.every(({ status }) => status === 403)).toBe(true);
     const [row] = await server.sql<{ count: number }>('SELECT count(*)::int AS count FROM agents');
     expect(row?.count).toBeLessThan(20);
   });

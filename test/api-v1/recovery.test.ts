@@ -104,12 +104,14 @@ async function workersOf(runId: string): Promise<number[]> {
     .filter((pid) => rows.some(({ actor_id }) => actor_id.includes(`-${pid}-`)));
 }
 
-test('a run is finished by the other replica from the step in which its own was killed', async () => {
+test('a run is finished by the other replica from the step in which its own was killed', {
+  timeout: 120_000,
+}, async () => {
   const [one, other] = [await startReplica(), await startReplica()];
 
   // Killed right after the third effect, the reset: it has happened, and nothing of it is written down.
   other.freeze();
-  const ordered = one.order({ fault: 'kill', point: 'after_effect', after: 3 }, 15_000);
+  const ordered = one.order({ fault: 'kill', point: 'after_effect', after: 3 }, 60_000);
   const hit = await startRepave(one.api);
   expect(await ordered).toBe(true);
   await one.exited;

@@ -131,10 +131,10 @@ export async function fakeStateOf(server: TestServer, machineId: string): Promis
 /** From now on no replica claims a new operation: it stays PENDING until it is released. */
 export async function holdNewOperations(server: TestServer): Promise<void> {
   server.claimsAtStart = 'never';
-  await server.sql(`CREATE FUNCTION hold_new_operation() RETURNS trigger LANGUAGE plpgsql AS
+  await server.sql(`CREATE OR REPLACE FUNCTION hold_new_operation() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN NEW.due_at := now() + interval '1 hour'; RETURN NEW; END $$`);
   await server.sql(
-    'CREATE TRIGGER held BEFORE INSERT ON operations FOR EACH ROW EXECUTE FUNCTION hold_new_operation()',
+    'CREATE OR REPLACE TRIGGER held BEFORE INSERT ON operations FOR EACH ROW EXECUTE FUNCTION hold_new_operation()',
   );
 }
 

@@ -90,7 +90,8 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     );
     await server.sql(
       `INSERT INTO upstream_reads (provider, due_at, started_at, read_at, failure)
-       VALUES ('site-a', now(), now(), now() - interval '2 minutes', 'it lists none of its machines')`,
+       VALUES ('site-a', now(), now(), now() - interval '2 minutes', 'it lists none of its machines')
+       ON CONFLICT DO NOTHING`,
     );
     const fleet = await console.open({ path: '/' });
     const unread = panel(fleet, 'Upstream errors').getByRole('row', { name: /site-a/ });
@@ -102,7 +103,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await layers.getByText(/Seen 2\s?m.* ago/).waitFor();
     const next = panel(page, 'Next steps');
     await next
-      .getByText(/it is quarantined: site-a says Broken, seen .* UTC/)
+      .getByText(/it is quarantined: site-a says Broken, seen .* UTC/i)
       .first()
       .waitFor();
     await next.getByRole('button', { name: 'Onboard', exact: true }).waitFor();

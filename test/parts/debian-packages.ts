@@ -70,7 +70,7 @@ export const REQUIREMENTS = {
     packages: ['ovmf', 'systemd-boot-efi'],
     files: ['/usr/share/OVMF/OVMF_CODE.fd', '/usr/lib/systemd/boot/efi/linuxx64.efi.stub'],
     purpose: 'a UEFI firmware that boots by HTTP',
-    tests: ['test/netboot/http-boot'],
+    tests: ['test/netboot/http-boot', 'test/netboot/redfish-boot'],
     when: 'named',
   },
   bootImages: {

@@ -164,8 +164,9 @@ test('writers, folds and checks at the same time lose nothing and count nothing 
           await client.query('SELECT FROM machines ORDER BY machine_id FOR UPDATE');
           await client.query(statement);
           await client.query(seed === 13 ? 'ROLLBACK' : 'COMMIT');
-        } catch {
+        } catch (error) {
           await client.query('ROLLBACK');
+          throw error;
         } finally {
           client.release();
         }

@@ -1,7 +1,7 @@
 /** Sessions of the console: who is signed in, and signing someone out. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { Fault } from '../../../domain/error/fault.ts';
+import { Fault, invalidField } from '../../../domain/error/fault.ts';
 import { checkText } from '../../../domain/machine/machine-input.ts';
 import type { AdminService, ConsoleSessionSchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { endSessionById, type LiveSession, listSessions } from '../../../store/live-sessions.ts';
@@ -19,6 +19,7 @@ export function sessionHandlers(
 
     async endSession(request, { caller }) {
       const sessionId = checkText(request.sessionId, 'session_id', 100);
+      if (sessionId === '') throw invalidField('session_id', 'is required');
       const ended = await endSessionById(dependencies.database, {
         sessionId,
         within: caller.scope,
