@@ -1,7 +1,7 @@
 /** The parts of a simulated machine, which a test takes out and changes, and the resources that a BMC shows of them. */
-import type { VendorShape } from './vendor-shape.ts';
 
-type Body = Readonly<Record<string, unknown>>;
+import { type Body, CHASSIS, link, MANAGER } from './simulated-noun.ts';
+import type { RedfishSimulator } from './simulator.ts';
 
 const OK = { State: 'Enabled', Health: 'OK' };
 
@@ -30,14 +30,8 @@ export interface HardwareTree {
   readonly system: Body;
 }
 
-const CHASSIS = '/redfish/v1/Chassis/1';
-const MANAGER = '/redfish/v1/Managers/1';
-const link = (path: string) => ({ '@odata.id': path });
-
-export function hardwareTree(
-  hardware: SimulatedHardware,
-  { systemPath, shape }: { readonly systemPath: string; readonly shape: VendorShape },
-): HardwareTree {
+export function hardwareTree(bmc: RedfishSimulator): HardwareTree {
+  const { hardware, systemPath, shape } = bmc;
   const resources = new Map<string, Body>();
   const collections = new Map<string, string[]>();
   const collect = (path: string, members: Readonly<Record<string, Body>>) => {
@@ -89,19 +83,17 @@ export function hardwareTree(
     PowerSupplies: link(`${CHASSIS}/PowerSubsystem/PowerSupplies`),
   });
   collections.set('/redfish/v1/Chassis', [CHASSIS]);
-  resources.set(CHASSIS, chassis());
-  resources.set(MANAGER, {
-    '@odata.id': MANAGER,
-    Id: '1',
-    Name: 'Manager',
-    VirtualMedia: link(`${MANAGER}/VirtualMedia`),
-  });
+  resources.set(CHASSIS, bmc.extended('chassis', chassis()));
+  resources.set(MANAGER, bmc.extended('manager', { '@odata.id': MANAGER, Id: '1', Name: 'Manager' }));
   const firmware = '/redfish/v1/UpdateService/FirmwareInventory';
   collect(
     firmware,
     Object.fromEntries(Object.entries(hardware.firmware).map(([id, Version]) => [id, { Version }])),
   );
-  resources.set('/redfish/v1/UpdateService', { Id: 'UpdateService', FirmwareInventory: link(firmware) });
+  resources.set(
+    '/redfish/v1/UpdateService',
+    bmc.extended('updateService', { Id: 'UpdateService', FirmwareInventory: link(firmware) }),
+  );
   return { resources, collections, system: systemLinks(systemPath) };
 }
 

@@ -1,7 +1,7 @@
 /**
- * A simulated BMC with Redfish, after DSP0266 and the schemas of DSP2046: service root, sessions, systems with power and boot
- * override, action infos, settings objects, tasks. It is checked by an independent client (test/datacenter/redfish-sushy.test.ts). It
- * shares no code with the client under test.
+ * A simulated BMC with Redfish, after DSP0266 and the schemas of DSP2046: the server, its faults and its state. What it has is in
+ * resources/, a file for each noun. It is checked by an independent client (test/datacenter/redfish-sushy.test.ts). It shares no code
+ * with the client under test.
  */
 import { randomBytes, timingSafeEqual, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,10 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { RedfishFault } from './redfish-fault.ts';
-import { type HardwareTree, hardwareTree, SimulatedHardware } from './simulated-hardware.ts';
+import { NOUNS } from './resources/nouns.ts';
+import { findRoute } from './route-table.ts';
+import { SimulatedHardware } from './simulated-hardware.ts';
+import { type Answer, type Body, type Extended, failure } from './simulated-noun.ts';
 import { SimulatedSystem } from './simulated-system.ts';
 import { VENDOR_SHAPES, type VendorName, type VendorShape } from './vendor-shape.ts';
 
@@ -27,14 +30,6 @@ export interface RedfishSimulatorOptions {
   readonly maxSessions?: number;
 }
 
-const MEDIA = '/redfish/v1/Managers/1/VirtualMedia';
-
-interface Answer {
-  readonly status: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 export class RedfishSimulator {
   shape: VendorShape;
   readonly system: SimulatedSystem;
@@ -45,6 +40,7 @@ export class RedfishSimulator {
   password: string;
   readonly requests: string[] = [];
   readonly sessions = new Map<string, string>();
+  readonly maxSessions: number;
   fault: RedfishFault | null = null;
   mostSessions = 0;
   mostAtOnce = 0;
@@ -57,6 +53,7 @@ export class RedfishSimulator {
     this.#options = options;
     this.shape = VENDOR_SHAPES[options.vendor ?? 'standard'];
     this.system = new SimulatedSystem(options.settleMs ?? 0);
+    this.maxSessions = options.maxSessions ?? 16;
     this.user = options.user ?? 'root';
     this.password = options.password ?? `pw-${randomBytes(12).toString('hex')}`;
     const listener = (request: IncomingMessage, response: ServerResponse) =>
@@ -103,6 +100,12 @@ export class RedfishSimulator {
     this.shape = VENDOR_SHAPES[vendor];
   }
 
+  /** A resource with what nouns add to it. */
+  extended(name: Extended, body: Body): Body {
+    const added = NOUNS.map(({ adds }) => adds?.[name]?.(this) ?? {});
+    return added.reduce((whole, fields) => merged(whole, fields), body);
+  }
+
   insert(url: string): void {
     this.media = url;
   }
@@ -134,9 +137,7 @@ export class RedfishSimulator {
     const path = url.replace(/\?.*$/, '').replace(/(.)\/$/, '$1');
     this.requests.push(`${method} ${path}`);
     if (this.#misbehaves(request, response, path)) return;
-    const text = Buffer.concat(chunks).toString('utf8');
-    const query = new URLSearchParams(url.split('?')[1] ?? '');
-    const answer = this.#answer(request, method, path, text, query);
+    const answer = await this.#answer(request, path, Buffer.concat(chunks));
     if (this.fault === 'slow') await new Promise((resolve) => setTimeout(resolve, 3_000));
     this.#send(response, answer);
   }
@@ -189,78 +190,37 @@ export class RedfishSimulator {
     }
   }
 
-  #answer(
-    request: IncomingMessage,
-    method: string,
-    path: string,
-    text: string,
-    query: URLSearchParams,
-  ): Answer {
-    if (path === '/redfish') return { status: 200, body: { v1: '/redfish/v1/' } };
-    if (path === '/redfish/v1') return { status: 200, body: this.#root() };
-    if (path === '/redfish/v1/SessionService/Sessions' && method === 'POST') return this.#logIn(text);
-    if (!this.#isKnown(request)) return failure(401, 'Base.1.8.NoValidSession', 'There is no valid session.');
-    if (this.fault === 'not-ready' && method !== 'DELETE')
+  async #answer(request: IncomingMessage, path: string, raw: Buffer): Promise<Answer> {
+    const { method = 'GET', url = '/', headers } = request;
+    const open = findRoute(this, 'open', method, path);
+    const isKnown = this.#isKnown(request);
+    if (!open && !isKnown) return failure(401, 'Base.1.8.NoValidSession', 'There is no valid session.');
+    if (this.fault === 'not-ready' && !open && method !== 'DELETE')
       return failure(
         400,
         'IDRAC.2.8.SYS518',
         'iDRAC is not ready. The configuration values cannot be accessed.',
       );
-    if (this.fault === 'forbidden' && method !== 'GET' && method !== 'DELETE')
+    if (this.fault === 'forbidden' && !open && method !== 'GET' && method !== 'DELETE')
       return failure(403, 'Base.1.8.InsufficientPrivilege', 'There are insufficient privileges.');
-    if (method === 'DELETE') return this.#logOut(path);
-    if (method === 'GET') return this.#read(path, query);
-    return this.#change(request, path, text);
-  }
-
-  #root() {
-    const { shape } = this;
-    return {
-      '@odata.id': '/redfish/v1',
-      '@odata.type': '#ServiceRoot.v1_9_0.ServiceRoot',
-      Id: 'RootService',
-      Name: 'Root Service',
-      RedfishVersion: '1.11.0',
-      UUID: '92384634-2938-2342-8820-489239905423',
-      Systems: { '@odata.id': '/redfish/v1/Systems' },
-      ...(shape.hasSessions
-        ? {
-            SessionService: { '@odata.id': '/redfish/v1/SessionService' },
-            Links: { Sessions: { '@odata.id': '/redfish/v1/SessionService/Sessions' } },
-          }
-        : { Links: {} }),
-      Chassis: { '@odata.id': '/redfish/v1/Chassis' },
-      UpdateService: { '@odata.id': '/redfish/v1/UpdateService' },
-      ...(shape.expand === 'none'
-        ? {}
-        : { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true, Levels: true, MaxLevels: 1 } } }),
-      ...shape.root,
-    };
-  }
-
-  #logIn(text: string): Answer {
-    if (!this.shape.hasSessions) return failure(404, 'Base.1.8.ResourceMissingAtURI', 'It does not exist.');
-    const given = JSON.parse(text) as { UserName?: string; Password?: string };
-    if (given.UserName !== this.user || given.Password !== this.password)
-      return failure(
-        401,
-        'Base.1.8.NoValidSession',
-        `The login of ${given.UserName} with ${given.Password} is wrong.`,
-      );
-    if (this.fault === 'no-session-left' || this.sessions.size >= (this.#options.maxSessions ?? 16))
-      return failure(503, 'Base.1.8.SessionLimitExceeded', 'The session establishment failed.');
-    const token = randomBytes(16).toString('hex');
-    const location = `/redfish/v1/SessionService/Sessions/${randomBytes(4).toString('hex')}`;
-    this.sessions.set(token, location);
-    this.mostSessions = Math.max(this.mostSessions, this.sessions.size);
-    return { status: 201, body: { '@odata.id': location }, headers: { 'x-auth-token': token, location } };
-  }
-
-  #logOut(path: string): Answer {
-    const found = [...this.sessions].find(([, location]) => location === path);
-    if (!found) return failure(404, 'Base.1.8.ResourceMissingAtURI', 'It does not exist.');
-    this.sessions.delete(found[0]);
-    return { status: 204 };
+    const found = open ?? findRoute(this, 'routes', method, path);
+    const query = new URLSearchParams(url.split('?')[1] ?? '');
+    const answer = await found?.answer({
+      bmc: this,
+      method,
+      path,
+      parameters: found.parameters,
+      query,
+      headers,
+      raw,
+      get body() {
+        return JSON.parse(raw.length === 0 ? '{}' : raw.toString('utf8')) as Body;
+      },
+    });
+    if (answer) return answer;
+    if (method !== 'GET' && method !== 'DELETE' && isKnown)
+      return failure(405, 'Base.1.8.OperationNotAllowed', 'The method is not allowed.');
+    return failure(404, 'Base.1.8.ResourceMissingAtURI', `The resource at ${path} was not found.`);
   }
 
   #isKnown({ headers }: IncomingMessage): boolean {
@@ -270,261 +230,17 @@ export class RedfishSimulator {
     const given = Buffer.from(headers.authorization ?? '');
     return given.length === basic.length && timingSafeEqual(given, basic);
   }
-
-  /** Everything but the system itself, as it is now. */
-  #tree(): HardwareTree {
-    const { shape, systemPath, hardware } = this;
-    return hardwareTree(hardware, { systemPath, shape });
-  }
-
-  /** A collection, by pages, and whole where the query asks for it. */
-  #collection(path: string, members: readonly string[], tree: HardwareTree, query: URLSearchParams): Answer {
-    const { pageOf, expand } = this.shape;
-    const skip = Number(query.get('$skip') ?? 0);
-    const page = members.slice(skip, skip + pageOf);
-    const isWhole = expand === 'offered' && query.has('$expand');
-    const rest = skip + pageOf < members.length ? `${path}?$skip=${skip + pageOf}` : null;
-    const more = rest === null ? {} : { 'Members@odata.nextLink': isWhole ? `${rest}&$expand=.` : rest };
-    const body = {
-      '@odata.id': path,
-      Name: 'Collection',
-      'Members@odata.count': members.length,
-      Members: page.map((id) => (isWhole ? tree.resources.get(id) : { '@odata.id': id })),
-      ...more,
-    };
-    return { status: 200, body };
-  }
-
-  #read(path: string, query: URLSearchParams): Answer {
-    const { shape, systemPath } = this;
-    const tree = this.#tree();
-    const members = tree.collections.get(path);
-    if (members !== undefined) return this.#collection(path, members, tree, query);
-    if (path === MEDIA) return this.#collection(path, [`${MEDIA}/CD`], tree, query);
-    if (path === `${MEDIA}/CD`) return { status: 200, body: this.#mediaBody() };
-    const resource = tree.resources.get(path);
-    if (resource !== undefined) return { status: 200, body: resource };
-    const systems = [shape.systemId, ...shape.moreSystems];
-    if (path === '/redfish/v1/Systems' && this.fault === 'other-schema')
-      return { status: 200, body: { '@odata.id': path, Items: systems } };
-    if (path === '/redfish/v1/Systems') {
-      const members = systems.map((id) => ({ '@odata.id': `/redfish/v1/Systems/${id}` }));
-      return {
-        status: 200,
-        body: {
-          '@odata.id': path,
-          '@odata.type': '#ComputerSystemCollection.ComputerSystemCollection',
-          Name: 'Computer System Collection',
-          'Members@odata.count': members.length,
-          Members: members,
-        },
-      };
-    }
-    if (path === systemPath && this.fault !== 'dangling') return this.#versioned(this.#systemBody());
-    if (path === `${systemPath}/Settings` && shape.bootAt === 'settings')
-      return this.#versioned({ '@odata.id': path, Id: 'Settings', Name: 'Settings', Boot: this.#bootBody() });
-    if (path === `${systemPath}/ResetActionInfo` && shape.resetsListed === 'info')
-      return { status: 200, body: actionInfo(path, shape.resets) };
-    const other = shape.moreSystems.find((id) => path === `/redfish/v1/Systems/${id}`);
-    if (other !== undefined)
-      return { status: 200, body: { '@odata.id': path, Id: other, Name: other, PowerState: 'On' } };
-    return failure(404, 'Base.1.8.ResourceMissingAtURI', `The resource at ${path} was not found.`);
-  }
-
-  #versioned(body: Readonly<Record<string, unknown>>): Answer {
-    const { etag } = this.shape;
-    if (etag === 'none') return { status: 200, body };
-    const version = `"${this.system.version}"`;
-    const header = etag === 'weak' ? `W/${version}` : version;
-    return { status: 200, body: { ...body, '@odata.etag': version }, headers: { etag: header } };
-  }
-
-  #systemBody() {
-    const { shape, systemPath, system } = this;
-    const listed = {
-      action: { 'ResetType@Redfish.AllowableValues': shape.resets },
-      info: { '@Redfish.ActionInfo': `${systemPath}/ResetActionInfo` },
-      none: {},
-    }[shape.resetsListed];
-    return {
-      '@odata.id': systemPath,
-      '@odata.type': '#ComputerSystem.v1_13_0.ComputerSystem',
-      Id: shape.systemId,
-      Name: 'System',
-      SystemType: 'Physical',
-      Manufacturer: shape.manufacturer,
-      Model: 'Simulated',
-      SerialNumber: 'SIM0001',
-      UUID: '38947555-7742-3448-3784-823347823834',
-      PowerState: system.power,
-      Status: { State: 'Enabled', Health: 'OK' },
-      ProcessorSummary: { Count: 2, Status: { Health: 'OK' } },
-      MemorySummary: { TotalSystemMemoryGiB: 96, Status: { Health: 'OK' } },
-      BiosVersion: '1.2.3',
-      SKU: 'SIM-SKU',
-      ...this.#tree().system,
-      Boot: shape.bootAt === 'system' ? this.#bootBody() : { BootOrder: ['Boot0001'] },
-      ...(shape.bootAt === 'settings'
-        ? {
-            '@Redfish.Settings': {
-              '@odata.type': '#Settings.v1_3_0.Settings',
-              SettingsObject: { '@odata.id': `${systemPath}/Settings` },
-            },
-          }
-        : {}),
-      Actions: {
-        '#ComputerSystem.Reset': { target: `${systemPath}/Actions/ComputerSystem.Reset`, ...listed },
-      },
-    };
-  }
-
-  #mediaBody() {
-    const isThere = this.media !== null;
-    return {
-      '@odata.id': `${MEDIA}/CD`,
-      '@odata.type': '#VirtualMedia.v1_4_0.VirtualMedia',
-      Id: 'CD',
-      Name: 'Virtual CD',
-      MediaTypes: ['CD', 'DVD'],
-      Image: this.media,
-      Inserted: isThere,
-      ConnectedVia: isThere ? 'URI' : 'NotConnected',
-      Actions: {
-        '#VirtualMedia.InsertMedia': { target: `${MEDIA}/CD/Actions/VirtualMedia.InsertMedia` },
-        '#VirtualMedia.EjectMedia': { target: `${MEDIA}/CD/Actions/VirtualMedia.EjectMedia` },
-      },
-    };
-  }
-
-  #changeMedia(action: string, body: Readonly<Record<string, unknown>>): Answer {
-    if (action === 'VirtualMedia.EjectMedia') {
-      if (this.media === null) return failure(409, 'Base.1.8.ResourceInUse', 'No media is inserted.');
-      if (this.fault !== 'keeps-media') this.eject();
-      return this.#success();
-    }
-    if (this.media !== null) return failure(409, 'Base.1.8.ResourceInUse', 'Media is inserted already.');
-    if (typeof body.Image !== 'string')
-      return failure(400, 'Base.1.8.ActionParameterMissing', 'The parameter Image is missing.');
-    if (this.fault !== 'keeps-media') this.insert(body.Image);
-    return this.#success();
-  }
-
-  #bootBody() {
-    const { boot } = this.system;
-    const { bootTargets, bootLengths } = this.shape;
-    const shown =
-      this.fault === 'once-reads-continuous' && boot.enabled === 'Once' ? 'Continuous' : boot.enabled;
-    return {
-      BootSourceOverrideEnabled: shown,
-      BootSourceOverrideTarget: boot.target,
-      BootSourceOverrideMode: boot.mode,
-      ...(this.shape.httpBoot === 'none'
-        ? {}
-        : { HttpBootUri: this.shape.httpBoot === 'offered' ? boot.httpUri || null : null }),
-      ...(bootTargets.length > 0 ? { 'BootSourceOverrideTarget@Redfish.AllowableValues': bootTargets } : {}),
-      ...(bootLengths ? { 'BootSourceOverrideEnabled@Redfish.AllowableValues': bootLengths } : {}),
-    };
-  }
-
-  #change(request: IncomingMessage, path: string, text: string): Answer {
-    const { shape, systemPath } = this;
-    const body = JSON.parse(text === '' ? '{}' : text) as Readonly<Record<string, unknown>>;
-    if (request.method === 'POST' && path === `${systemPath}/Actions/ComputerSystem.Reset`)
-      return this.#reset(String(body.ResetType));
-    const [, action] = /^\/redfish\/v1\/Managers\/1\/VirtualMedia\/CD\/Actions\/(.+)$/.exec(path) ?? [];
-    if (request.method === 'POST' && action !== undefined) return this.#changeMedia(action, body);
-    const bootPath = shape.bootAt === 'system' ? systemPath : `${systemPath}/Settings`;
-    if (request.method !== 'PATCH' || path !== bootPath)
-      return failure(405, 'Base.1.8.OperationNotAllowed', 'The method is not allowed.');
-    const match = request.headers['if-match'];
-    if (shape.needsIfMatch && match === undefined)
-      return failure(428, 'Base.1.8.PreconditionRequired', 'If-Match is required.');
-    // If-Match compares strongly (RFC 9110): a weak version never matches.
-    const isOther = match !== undefined && match !== '*' && match !== `"${this.system.version}"`;
-    if (this.fault === 'other-version' || (isOther && shape.etag !== 'none'))
-      return failure(412, 'Base.1.8.PreconditionFailed', 'The ETag does not match.');
-    return this.#changeBoot(body);
-  }
-
-  #reset(type: string): Answer {
-    const { shape, system } = this;
-    if (!shape.resets.includes(type))
-      return failure(400, 'Base.1.8.ActionParameterNotSupported', `The value ${type} is not supported.`);
-    if (this.fault === 'lying-power') return this.#success();
-    const { status, messageId } = shape.redundantReset;
-    if (system.reset(type) === 'does not fit' && messageId !== '')
-      return failure(status, messageId, 'The operation is not allowed in this power state.');
-    return this.#success();
-  }
-
-  #changeBoot(body: Readonly<Record<string, unknown>>): Answer {
-    const { shape, system } = this;
-    const boot = (body.Boot ?? {}) as Readonly<Record<string, string | undefined>>;
-    const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = boot;
-    const { BootSourceOverrideMode: mode } = boot;
-    if (shape.bootMode === 'read-only' && mode !== undefined)
-      return failure(
-        400,
-        'Base.1.8.PropertyNotWritable',
-        'The property BootSourceOverrideMode is read only.',
-      );
-    if (target !== undefined && shape.bootTargets.length > 0 && !shape.bootTargets.includes(target))
-      return failure(400, 'Base.1.8.PropertyValueNotInList', `The value ${target} is not in the list.`);
-    if (enabled !== undefined && shape.bootLengths && !shape.bootLengths.includes(enabled))
-      return failure(400, 'Base.1.8.PropertyValueNotInList', `The value ${enabled} is not in the list.`);
-    const { HttpBootUri: httpUri } = boot;
-    if (httpUri !== undefined && (shape.httpBoot === 'none' || shape.httpBoot === 'refused'))
-      return failure(400, 'Base.1.8.PropertyUnknown', 'The property HttpBootUri is not known.');
-    if (this.fault !== 'ignores-boot')
-      system.change(
-        {
-          ...(httpUri === undefined ? {} : { httpUri }),
-          ...(target === undefined ? {} : { target }),
-          ...(enabled === undefined ? {} : { enabled }),
-          ...(mode === undefined ? {} : { mode }),
-        },
-        shape,
-      );
-    return this.#success();
-  }
-
-  #success(): Answer {
-    switch (this.shape.success) {
-      case 'no content':
-        return { status: 204 };
-      case 'error-shaped':
-        return { ...failure(200, 'Base.1.4.Success', 'Successfully completed request.'), status: 200 };
-      case 'task': {
-        const location = '/redfish/v1/TaskService/Tasks/1/Monitor';
-        return {
-          status: 202,
-          body: { '@odata.id': '/redfish/v1/TaskService/Tasks/1' },
-          headers: { location },
-        };
-      }
-    }
-  }
 }
 
-function actionInfo(path: string, resets: readonly string[]) {
-  const parameter = { Name: 'ResetType', Required: true, DataType: 'String', AllowableValues: resets };
-  return {
-    '@odata.id': path,
-    '@odata.type': '#ActionInfo.v1_1_2.ActionInfo',
-    Id: 'ResetActionInfo',
-    Name: 'Reset',
-    Parameters: [parameter],
-  };
-}
-
-function failure(status: number, messageId: string, message: string): Answer {
-  const info = { MessageId: messageId, Message: message, Severity: 'Critical', Resolution: 'None.' };
-  const error = {
-    code: 'Base.1.8.GeneralError',
-    message: 'See ExtendedInfo.',
-    '@Message.ExtendedInfo': [info],
-  };
-  return { status, body: { error } };
+/** Objects are merged, lists are joined, and of anything else the later one counts. */
+function merged(one: Body, other: Body): Body {
+  const fields = Object.entries(other).map(([name, value]) => {
+    const before = one[name];
+    if (Array.isArray(before) && Array.isArray(value)) return [name, [...before, ...value]];
+    const areBoth = [before, value].every((each) => typeof each === 'object' && each && !Array.isArray(each));
+    return [name, areBoth ? merged(before as Body, value as Body) : value];
+  });
+  return { ...one, ...(Object.fromEntries(fields) as Body) };
 }
 
 function wrongTypes(body: unknown): unknown {

@@ -1,0 +1,20 @@
+/** Everything that a simulated BMC has. A resource that several nouns route is the first one's. */
+import type { SimulatedNoun } from '../simulated-noun.ts';
+import { hardware } from './hardware.ts';
+import { serviceRoot } from './service-root.ts';
+import { sessions } from './sessions.ts';
+import { systemBoot } from './system-boot.ts';
+import { systemReset } from './system-reset.ts';
+import { systems } from './systems.ts';
+import { virtualMedia } from './virtual-media.ts';
+
+export const NOUNS: readonly SimulatedNoun[] = [
+  serviceRoot,
+  sessions,
+  systems,
+  systemBoot,
+  systemReset,
+  virtualMedia,
+  // It has a route for everything else that is read.
+  hardware,
+];
