@@ -93,7 +93,9 @@ describe('an agent', () => {
     expect(gateway.sent('register')).toHaveLength(2);
   });
 
-  it('waits for a server that is away, longer and longer, and finds it when it is back', async () => {
+  it('waits for a server that is away, longer and longer, and finds it when it is back', {
+    tags: ['extended'],
+  }, async () => {
     await gateway.stop();
     const agent = start('1');
     await agent.says(/registration failed .*ECONNREFUSED.* failures=4/);
@@ -127,7 +129,7 @@ describe('an agent', () => {
     await endsPromptly(agent);
   });
 
-  it('has no second request under way, however long the first takes', async () => {
+  it('has no second request under way, however long the first takes', { tags: ['extended'] }, async () => {
     gateway.fault = 'unresponsive';
     const agent = start('0.05', '--timeout', '0.3');
     await until(() => gateway.requests.length >= 6);

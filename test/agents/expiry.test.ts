@@ -90,7 +90,9 @@ describe('an agent that sends no more keepalives', () => {
     expect((await post(server, 'register', again.token, registration(again))).status).toBe(200);
   });
 
-  it('keepalives of half a time to live keep it alive for as long as they come', async () => {
+  it('keepalives of half a time to live keep it alive for as long as they come', {
+    tags: ['extended'],
+  }, async () => {
     const server = await serverWith({ keepaliveTtlSeconds: 2 });
     const machine = await enrol(server);
     for (let n = 0; n < 6; n += 1) {
@@ -141,7 +143,7 @@ describe('after our own downtime', () => {
 });
 
 describe('two replicas', () => {
-  it('an agent may call either replica, and expires once', async () => {
+  it('an agent may call either replica, and expires once', { tags: ['extended'] }, async () => {
     const database = await cloneDatabase();
     cleanups.push(() => database.drop());
     const replicas = [

@@ -1,3 +1,4 @@
+// @module-tag extended: src/store/agents/redis-keepalives.test.ts and keepalive-stores.test.ts have the same store, redis-format.test.ts its keys.
 /** A server whose agents' presence is in Redis: what Redis shows, and what happens when it fails. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';

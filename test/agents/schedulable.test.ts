@@ -221,7 +221,7 @@ describeInBothStores('with keepalives', (store) => {
     await logged('pool is degraded: no machine is schedulable');
   });
 
-  it('the fleet’s overview and facets count what is schedulable', async () => {
+  it('the fleet’s overview and facets count what is schedulable', { tags: ['extended'] }, async () => {
     const fleet = server.client(FleetService, server.adminToken);
     const before = (await fleet.getOverview({})).machinesSchedulable;
     const { machineId } = await enrol(server);
@@ -240,7 +240,7 @@ describeInBothStores('with keepalives', (store) => {
     ]);
   });
 
-  it('GPUs by model: of a machine and of its pool', async () => {
+  it('GPUs by model: of a machine and of its pool', { tags: ['extended'] }, async () => {
     const pool = await newPool('models');
     const h100 = { model: 'NVIDIA H100 80GB HBM3', count: 8 };
     const report = async (machine: Enrolled, gpus: unknown, count: string) => {

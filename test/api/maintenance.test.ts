@@ -99,6 +99,7 @@ test('one that is over is shown overdue: machine, filter, overview, explanation 
 });
 
 test('one that exits by itself is ended once, whatever the number of replicas', {
+  tags: ['extended'],
   timeout: 60_000,
 }, async () => {
   const machines = await Promise.all(Array.from({ length: 5 }, () => newMachine(server, { phase: 'READY' })));
@@ -122,7 +123,10 @@ test('one that exits by itself is ended once, whatever the number of replicas', 
   expect(statusOf(await get(server, extended)).phase).toBe('MAINTENANCE');
 });
 
-test('one whose machine is worked on when it is over is ended after that', { timeout: 60_000 }, async () => {
+test('one whose machine is worked on when it is over is ended after that', {
+  tags: ['extended'],
+  timeout: 60_000,
+}, async () => {
   const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/hang-step': 'reboot' } });
   await enter(machineId, { duration: '1h', exitWhenOver: true });
   const { operationId } = await start(server, 'REBOOT', machineId);

@@ -84,7 +84,7 @@ describe('what each action does', () => {
     });
   });
 
-  it('a retry that fails again ends failed again', async () => {
+  it('a retry that fails again ends failed again', { tags: ['extended'] }, async () => {
     const { operationId } = await failedReboot();
     await act(operationId, 'retry_stage');
     const again = await ended(server, { operationId });
@@ -115,7 +115,7 @@ describe('what each action does', () => {
     expect(again.steps.every(({ retryCount }) => retryCount === 0)).toBe(true);
   });
 
-  it('a canceled operation can be rerun', async () => {
+  it('a canceled operation can be rerun', { tags: ['extended'] }, async () => {
     const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/hang-step': 'reboot' } });
     const operation = await start(server, 'REBOOT', machineId);
     await waitingAt(server, operation, 'reboot');
@@ -161,7 +161,7 @@ describe('what each action does', () => {
     expect((await ended(server, operation)).status).toBe('reconciled');
   });
 
-  it('adopt changes nothing where nothing is to be adopted', async () => {
+  it('adopt changes nothing where nothing is to be adopted', { tags: ['extended'] }, async () => {
     const { machineId, operationId } = await failedReboot();
     await fix(machineId);
     const boots = (await fakeStateOf(server, machineId)).bootCount;
@@ -188,7 +188,7 @@ describe('what each action does', () => {
     expect(phaseOf(await ended(server, operation))).toBe('SUCCEEDED');
   });
 
-  it('what is queued or being worked on already is not queued twice', async () => {
+  it('what is queued or being worked on already is not queued twice', { tags: ['extended'] }, async () => {
     const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/hang-step': 'reboot' } });
     const operation = await start(server, 'REBOOT', machineId);
     await waitingAt(server, operation, 'reboot');
@@ -201,7 +201,7 @@ describe('what each action does', () => {
     await ended(server, operation);
   });
 
-  it('a run is not repeated on a machine that is flagged since', async () => {
+  it('a run is not repeated on a machine that is flagged since', { tags: ['extended'] }, async () => {
     const machineId = await newMachine(server, { labels: { 'fake/fail-step': 'reboot:1' } });
     const { planId } = await newPlan(server, [
       { name: 'reboot', maxRetries: 0, kind: { case: 'reboot', value: {} } },
@@ -258,7 +258,7 @@ describe('what each action does', () => {
     });
   });
 
-  it('what a later operation has built on is not undone any more', async () => {
+  it('what a later operation has built on is not undone any more', { tags: ['extended'] }, async () => {
     const machineId = await newMachine(server, {
       phase: 'MAINTENANCE',
       labels: { 'fake/fail-step': 'repave' },

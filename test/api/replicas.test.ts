@@ -107,7 +107,7 @@ test('the one operation that a stopping replica has in its hands is finished by 
   await alone.drop();
 });
 
-test('a server that is started again has everything that it had', async () => {
+test('a server that is started again has everything that it had', { tags: ['extended'] }, async () => {
   const own = await cloneDatabase();
   const first = await startTestServer({ database: own, leaseMs: LEASE_MS });
   const machineId = await newMachine(first, { phase: 'MAINTENANCE', labels: { 'fake/step-ms': '150' } });
@@ -123,7 +123,7 @@ test('a server that is started again has everything that it had', async () => {
   await own.drop();
 });
 
-test('many replicas may start on one empty database at once', async () => {
+test('many replicas may start on one empty database at once', { tags: ['extended'] }, async () => {
   const shared = await cloneDatabase();
   const all = await Promise.all(Array.from({ length: 3 }, () => startTestServer({ database: shared })));
   for (const each of all) await each.admin.listTokens({});

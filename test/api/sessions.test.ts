@@ -195,7 +195,9 @@ describe('with short limits', () => {
   });
   afterAll(() => short?.stop());
 
-  test('a session that is used outlives its idle limit, and not its absolute limit', async () => {
+  test('a session that is used outlives its idle limit, and not its absolute limit', {
+    tags: ['extended'],
+  }, async () => {
     const cookie = await signIn((await newToken()).secret, short);
     const startedAt = performance.now();
     await until(

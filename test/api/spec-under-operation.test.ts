@@ -83,7 +83,9 @@ test('while an operation is active, what its steps read is refused in every way 
   await server.machines.cancelOperation({ operationId });
 });
 
-test('of a change and a start at the same time, the change is refused or all steps see it', async () => {
+test('of a change and a start at the same time, the change is refused or all steps see it', {
+  tags: ['extended'],
+}, async () => {
   for (let round = 0; round < 15; round += 1) {
     const machineId = fresh('race');
     await server.machines.registerMachine({

@@ -54,7 +54,9 @@ async function work(machines: readonly string[]): Promise<void> {
   );
 }
 
-test('a watch that is resumed at random events on random replicas misses nothing and receives nothing twice', async () => {
+test('a watch that is resumed at random events on random replicas misses nothing and receives nothing twice', {
+  tags: ['extended'],
+}, async () => {
   const machines: string[] = [];
   for (let index = 0; index < 12; index += 1) machines.push(await newMachine(server));
   const filter = machines.map((machineId) => `machine_id=${machineId}`).join(' OR ');

@@ -66,7 +66,7 @@ describe('a bulk action', () => {
     expect(lines.map((line) => JSON.parse(line).phase)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
   });
 
-  it('waits for hundreds of machines', async () => {
+  it('waits for hundreds of machines', { tags: ['extended'] }, async () => {
     for (let n = 4; n <= 560; n++) cli.fleet.addMachine(inMaintenance(`machine-${n}`, []));
     const { code, stdout } = await cli.run('reboot --all --yes');
     expect(code).toBe(0);
@@ -99,7 +99,7 @@ ro-1 continues on the server
     expect(startedIds()).toEqual(['machine-1', 'machine-2', 'machine-3']);
   });
 
-  it('survives a restart of the server', async () => {
+  it('survives a restart of the server', { tags: ['extended'] }, async () => {
     cli.fleet.onStart = () => {};
     const running = cli.launch('reboot --all --yes');
     await until(() => cli.fleet.calls.some(({ method }) => method === 'watchRollout'));

@@ -1,3 +1,4 @@
+// @module-tag extended: src/server/until-database-ready.test.ts has the waits, api/migrating.test.ts schemas that do not fit.
 /** `ingot serve` as a program that is started before its database, and on a schema that is too new for it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

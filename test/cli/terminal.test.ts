@@ -116,7 +116,7 @@ describe.skipIf(!hasScript)('on a terminal', () => {
 describe('through pipes', () => {
   const shell = (line: string) => start('bash', ['-c', line]);
 
-  it('no control code is ever written', async () => {
+  it('no control code is ever written', { tags: ['extended'] }, async () => {
     cli.fleet.addMachine(inMaintenance('machine-1', []));
     cli.fleet.nextOperationIds = ['op-1'];
     const { seen, ended } = start(process.execPath, [program, 'reimage', 'machine-1']);

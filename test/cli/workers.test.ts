@@ -1,3 +1,4 @@
+// @module-tag extended: src/server/workers/worker-processes.test.ts replaces workers that end.
 /** `ingot serve` with several workers, as a program with its own PostgreSQL: what they share, and what survives a death. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

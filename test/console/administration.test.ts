@@ -1,3 +1,4 @@
+// @module-tag extended: the same calls are in test/api and test/cli; reimage.test.ts and machine-page.test.ts work in the browser.
 /** What the command line can do, done in the console: the first machines, pools, plans, images, workflows, sessions. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

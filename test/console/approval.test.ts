@@ -1,3 +1,4 @@
+// @module-tag extended: api/approvals.test.ts has the same approvals; reimage.test.ts works in the browser.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { approvalsConfiguration } from '../../src/server/settings/approval-configuration.ts';

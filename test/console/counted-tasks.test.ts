@@ -1,3 +1,4 @@
+// @module-tag extended: reimage.test.ts takes a machine through the same work; this counts clicks.
 /** Tasks that people do often, each with the interactions that it takes: a click, a field that is filled in, a key. */
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

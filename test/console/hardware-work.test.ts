@@ -1,3 +1,4 @@
+// @module-tag extended: nodes/erasure.test.ts and nodes/migration.test.ts have the same work; reimage.test.ts works in the browser.
 /** The hardware of a machine in the browser: its inventory, its erasure, and operations on it. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

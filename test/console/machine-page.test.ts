@@ -171,7 +171,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     expect(saved?.bmcEndpoint).toBe('bmc-1');
   });
 
-  it('says a failure once with what to do, shows only the layers that it has, and its life', async () => {
+  it('says a failure once with what to do, shows only the layers that it has, and its life', {
+    tags: ['extended'],
+  }, async () => {
     await inMaintenance('failed-1', { 'fake/fail-step': 'reboot', 'fake/step-ms': '1' });
     await console.server.machines.rebootMachine({ machineId: 'failed-1', requestId: 'r' });
     const page = await console.open({ path: '/machines/failed-1' });
@@ -190,7 +192,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await expectAccessible(page);
   });
 
-  it('asks before unsaved edits are lost, by a link and by the back button', async () => {
+  it('asks before unsaved edits are lost, by a link and by the back button', {
+    tags: ['extended'],
+  }, async () => {
     await register('guarded-1');
     const page = await console.open({ path: '/machines' });
     await page.getByRole('link', { name: 'guarded-1' }).click();
@@ -321,7 +325,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await page.getByRole('alert').getByText('there is no machine unknown-1').waitFor();
   });
 
-  it('is accessible in light and dark colours, and fits the window', { tags: ['extended'] }, async () => {
+  it('is accessible in light and dark colours, and fits the window', async () => {
     const { server } = console;
     const machineId = 'agent-1';
     await register(machineId, { rack: 'r1' });

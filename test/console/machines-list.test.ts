@@ -1,3 +1,4 @@
+// @module-tag extended: fleet/machines.test.ts has filters and facets; reimage.test.ts starts from the list.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../api/fleet.ts';

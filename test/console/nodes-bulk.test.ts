@@ -1,3 +1,4 @@
+// @module-tag extended: nodes/many.test.ts has the same calls; reimage.test.ts works in the browser.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, createNode, nodeOf, prepareInstall, report, setState } from '../nodes/rest.ts';
 import { CHROMIUM, Console, expectAccessible } from './console.ts';

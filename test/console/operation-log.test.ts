@@ -1,3 +1,4 @@
+// @module-tag extended: api/logs.test.ts has the log; reimage.test.ts shows one in the browser.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newMachine, start, waitingAt } from '../api/fleet.ts';

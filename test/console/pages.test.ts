@@ -29,7 +29,10 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('every page'), () => {
     'Audit',
   ];
 
-  it('is accessible in light and dark colours, and fits the window', { timeout: 60_000 }, async () => {
+  it('is accessible in light and dark colours, and fits the window', {
+    tags: ['extended'],
+    timeout: 60_000,
+  }, async () => {
     // Not the first of them: a link to the current page opens nothing, and keeps the focus.
     const page = await console.open({ role: 'admin', path: '/plans' });
     for (const name of PAGES) {

@@ -1,3 +1,4 @@
+// @module-tag extended: src/server/settings/bind-addresses.test.ts has who gets the warning.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 

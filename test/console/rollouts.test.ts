@@ -1,3 +1,4 @@
+// @module-tag extended: test/rollouts has every verb; reimage.test.ts works in the browser.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Rollout_State, RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';

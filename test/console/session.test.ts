@@ -77,7 +77,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     await page.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();
   });
 
-  it('ends in all tabs when the user signs out in one, and starts again in all', async () => {
+  it('ends in all tabs when the user signs out in one, and starts again in all', {
+    tags: ['extended'],
+  }, async () => {
     const page = await console.open({ path: '/fleet' });
     const tab = await page.context().newPage();
     await tab.goto(`${console.server.httpUrl}/machines`);
@@ -98,7 +100,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     await page.getByText('You are not signed out').waitFor();
   });
 
-  it('shows that it reconnects while the server is down, with the age of its data; then it is live again', async () => {
+  it('shows that it reconnects while the server is down, with the age of its data; then it is live again', {
+    tags: ['extended'],
+  }, async () => {
     await console.server.machines.registerMachine({ machine: { machineId: 'before-restart' } });
     const page = await console.open();
     const all = page.getByRole('link', { name: /ALL/ });

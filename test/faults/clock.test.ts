@@ -1,3 +1,4 @@
+// @module-tag extended: clock-rows.test.ts moves every row that waits for the clock.
 /**
  * The database's clock steps, back and forward, under two replicas with work under way. Operations wait on that clock,
  * keepalives and leases expire by it; none of them may be affected.

@@ -1,3 +1,4 @@
+// @module-tag extended: src/store/database/database-away.test.ts and api/database-away.test.ts have a database that refuses.
 /** The short one, with the embedded PostgreSQL; `npm run faults` has the long ones. */
 import { expect, test } from 'vitest';
 import { diskFullOf } from './disk-full.ts';

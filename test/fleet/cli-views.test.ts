@@ -92,7 +92,7 @@ async function program(line: string) {
   return { code, stdout, stderr };
 }
 
-test('--jq selects from the JSON of every command that prints one', async () => {
+test('--jq selects from the JSON of every command that prints one', { tags: ['extended'] }, async () => {
   expect((await program('list --jq "map(.machine_id) | sort | .[]"')).stdout).toBe(
     `${[lost, well].sort().join('\n')}\n`,
   );

@@ -75,7 +75,7 @@ describe('events', () => {
     expect((await ingot('events --limit 3 --all')).code).toBe(64);
   });
 
-  it('shows a hundred unless more are asked for', async () => {
+  it('shows a hundred unless more are asked for', { tags: ['extended'] }, async () => {
     for (let index = 0; index < 20; index += 1) await newMachine(server, { phase: 'READY' });
     expect((await ingot('events -o name')).stdout.trimEnd().split('\n')).toHaveLength(100);
     const [row] = await server.sql<{ count: string }>('SELECT count(*) FROM events');
@@ -91,7 +91,9 @@ describe('events', () => {
     expect((await ingot(`events -m ${machineId}`)).stdout).toContain('a\\x1b[31mb\\x0ac');
   });
 
-  it('follows what happens, also through a restart of the server, until Ctrl-C', async () => {
+  it('follows what happens, also through a restart of the server, until Ctrl-C', {
+    tags: ['extended'],
+  }, async () => {
     const database = await cloneDatabase();
     const dataDir = mkdtempSync(join(tmpdir(), 'ingot-follow-'));
     let own = await startTestServer({ database, dataDir });

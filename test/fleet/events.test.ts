@@ -153,7 +153,7 @@ describe('a watch', () => {
     expect(performance.now() - startedAt).toBeLessThan(15_000);
   });
 
-  test('moves its cursor on while what happens does not match', async () => {
+  test('moves its cursor on while what happens does not match', { tags: ['extended'] }, async () => {
     let alive = 0;
     const seen = await watched(viewer, { filter: 'machine_id=no-such' }, (message) => {
       if (alive === 0) void newMachine(server);

@@ -129,7 +129,7 @@ describe('the index', () => {
     });
   });
 
-  test('of many comes in pieces, each with the total', async () => {
+  test('of many comes in pieces, each with the total', { tags: ['extended'] }, async () => {
     await server.sql(
       `INSERT INTO machines (machine_id, labels, spec, phase)
        SELECT 'many-' || lpad(n::text, 6, '0'), '{}', '{"provider": "fake"}', 'READY' FROM generate_series(1, 12001) AS n`,

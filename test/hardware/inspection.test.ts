@@ -181,7 +181,7 @@ describe('a machine with a Redfish BMC', () => {
   });
 });
 
-it.each(VENDOR_NAMES)('reads the same parts of a BMC as of %s', async (vendor) => {
+it.each(VENDOR_NAMES)('reads the same parts of a BMC as of %s', { tags: ['extended'] }, async (vendor) => {
   await register(vendor);
   expect(phaseOf(await inspect())).toBe('SUCCEEDED');
   const { processors, memoryModules, drives, nics, gpus, powerSupplies } = await hardware().getHardware({

@@ -1,3 +1,4 @@
+// @module-tag extended: reconcilers/upstream-sweep.test.ts has the sweeps, reconcile.test.ts what follows from them.
 /** What it costs a MAAS to be watched: a large fleet is read in bulk, by one replica at a time. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forEachBounded } from '../../src/cli/commands/machines/for-each-bounded.ts';

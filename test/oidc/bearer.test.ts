@@ -181,7 +181,7 @@ describe('with keys that rotate, and an issuer that is down', () => {
     expect(await whoAmI(old)).toMatchObject({ name: 'corp:ci-ops' });
   });
 
-  test('a withdrawn key no longer works once the new keys are read', async () => {
+  test('a withdrawn key no longer works once the new keys are read', { tags: ['extended'] }, async () => {
     const old = await issuer.sign({ ...good(), sub: 'withdrawn' });
     await issuer.rotate('withdrawn');
     await whoAmI(await issuer.token('ci-ops'));
@@ -202,7 +202,9 @@ describe('with keys that rotate, and an issuer that is down', () => {
     expect(await whoAmI(unknown)).toMatchObject({ name: 'corp:new-key' });
   });
 
-  test('a server starts without it, and lets its tokens in as soon as it is there', async () => {
+  test('a server starts without it, and lets its tokens in as soon as it is there', {
+    tags: ['extended'],
+  }, async () => {
     const token = await issuer.token('ci-ops');
     await issuer.goDown();
     const early = await startTestServer({ database: server.database, configuration: trusting(issuer) });
@@ -220,7 +222,7 @@ describe('with keys that rotate, and an issuer that is down', () => {
     }
   });
 
-  test('made-up keys do not make it read the keys each time', async () => {
+  test('made-up keys do not make it read the keys each time', { tags: ['extended'] }, async () => {
     const before = issuer.keyReads;
     for (let n = 0; n < 50; n += 1) {
       const error = await refused(await issuer.sign(good(), { kid: `made-up-${n}` }));

@@ -90,7 +90,9 @@ describe('ingot login', () => {
     expect(JSON.parse(json)).toMatchObject({ name: 'corp:alice', role: 'operator', via: 'oidc' });
   });
 
-  test('keeps several profiles, and each has its own server, role and scope', async () => {
+  test('keeps several profiles, and each has its own server, role and scope', {
+    tags: ['extended'],
+  }, async () => {
     const { stderr } = await signIn('bob', `login --profile acme ${at()}`);
     expect(stderr).toContain('as corp:bob (viewer, scope customer_id=acme), profile acme');
     expect((await run('whoami --profile acme')).stdout).toMatch(/scope +customer_id=acme/);

@@ -114,7 +114,7 @@ describe('after a downtime', () => {
 
   // Twice is what the rules give: half of the fleet has kept its times, the other half is laid over all of them, and a
   // sweep runs into the next. The rest is left to chance; a queue worked off at once would be ten times the usual.
-  it('of half an interval, they are made at about twice the usual rate', async () => {
+  it('of half an interval, they are made at about twice the usual rate', { tags: ['extended'] }, async () => {
     await importFleet();
     await letTimePass(INTERVAL / 2);
     const { late } = await spread();
@@ -140,7 +140,9 @@ it('machines that have a scheduled probe do not get another', async () => {
   expect(await insertMissingProbes(harness.database, 2)).toBe(0);
 });
 
-it('a reconciler that starts after a downtime keeps to the rate in real time', async () => {
+it('a reconciler that starts after a downtime keeps to the rate in real time', {
+  tags: ['extended'],
+}, async () => {
   await releaseClock();
   const watched = new WatchedInspect();
   const intervalMs = 5_000;

@@ -174,7 +174,9 @@ describe('JSON over HTTP', () => {
     });
   });
 
-  test('takes enter_maintenance as well, and refuses two verbs in one step', async () => {
+  test('takes enter_maintenance as well, and refuses two verbs in one step', {
+    tags: ['extended'],
+  }, async () => {
     const [machineId] = await machines(1);
     const preview = (steps: unknown[]) =>
       post('PreviewRollout', { spec: { machineIds: [machineId], steps } });
@@ -261,7 +263,7 @@ describe('the acts', () => {
     });
   });
 
-  test('failed machines are retried by their code', async () => {
+  test('failed machines are retried by their code', { tags: ['extended'] }, async () => {
     const machineIds = await machines(2, { 'fake/fail-step': 'reboot' });
     const { rolloutId } = await create({ machineIds, steps: [REBOOT] });
     const failed = await ended(rolloutId);
@@ -364,7 +366,7 @@ describe('WatchRollout', () => {
     expect(last).toBe(Rollout_State.SUCCEEDED);
   });
 
-  test('resumes after a cursor, and takes none of another rollout', async () => {
+  test('resumes after a cursor, and takes none of another rollout', { tags: ['extended'] }, async () => {
     const { rolloutId } = await waiting(1);
     const other = await waiting(1);
     let cursor = '';

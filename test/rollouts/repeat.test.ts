@@ -101,7 +101,7 @@ describe('acts are idempotent by their request id', () => {
     expect(changed.spec?.maxParallel).toBe('7');
   });
 
-  test('retry: a machine gets one more attempt, not two', async () => {
+  test('retry: a machine gets one more attempt, not two', { tags: ['extended'] }, async () => {
     const { rolloutId } = await rollouts.createRollout({
       requestId: fresh('create'),
       spec: { machineIds: [await machine({ 'fake/fail-step': 'reboot' })], steps: [REBOOT] },
@@ -138,7 +138,7 @@ describe('roll back', () => {
     return machineId;
   }
 
-  test('is one new rollout, also when the state has changed since', async () => {
+  test('is one new rollout, also when the state has changed since', { tags: ['extended'] }, async () => {
     const rolloutId = await halfDone();
     await rollouts.pauseRollout({ rolloutId, requestId: fresh('pause'), reason: '' });
     const first = await twice(

@@ -77,7 +77,7 @@ describe('stop rules that observe', () => {
     return { pool, ids, report, rolloutId };
   }
 
-  test('metrics: of a machine that is done, and not of one that is not', async () => {
+  test('metrics: of a machine that is done, and not of one that is not', { tags: ['extended'] }, async () => {
     const { ids, report, rolloutId } = await withAgents({
       metrics: [
         { name: 'cpu_utilization_pct', above: 90 },
@@ -211,6 +211,7 @@ describe('limits in percent', () => {
 
 describe('WatchRollout', () => {
   test('says that it is alive where nothing changes, with a cursor that goes on', {
+    tags: ['extended'],
     timeout: 40_000,
   }, async () => {
     const { rolloutId } = await create({ machineIds: await machines(1), gate: 'approval' });

@@ -153,7 +153,7 @@ describe('waves', () => {
     expect(touched).toHaveLength(1);
   });
 
-  it('wait for their gate, soak, and are grouped by a field', async () => {
+  it('wait for their gate, soak, and are grouped by a field', { tags: ['extended'] }, async () => {
     const machineIds = await machines(4, { racks: 2 });
     const { rolloutId, waves } = await rollouts.create({
       machineIds,
@@ -278,7 +278,7 @@ describe('acts', () => {
     expect(await operationsOf(rolloutId)).toHaveLength(4);
   });
 
-  it('skip: machines that have not started or that failed are left out', async () => {
+  it('skip: machines that have not started or that failed are left out', { tags: ['extended'] }, async () => {
     const machineIds = await machines(3, SLOW);
     const [running = '', ...others] = machineIds;
     const { rolloutId } = await rollouts.create({ machineIds, maxParallel: { count: 1 } });
@@ -303,7 +303,7 @@ describe('acts', () => {
     expect(await rollouts.ended(rolloutId)).toMatchObject({ state: 'succeeded', machines: { skipped: 2 } });
   });
 
-  it('roll back: each machine gets the image that it had before', async () => {
+  it('roll back: each machine gets the image that it had before', { tags: ['extended'] }, async () => {
     const machineIds = await machines(2, { phase: 'MAINTENANCE' });
     const [old = '', other = ''] = machineIds;
     const before = await rollouts.create({
@@ -363,7 +363,7 @@ describe('time', () => {
 });
 
 describe('what happens beside it', () => {
-  it('a machine with an operation of another actor waits for its turn', async () => {
+  it('a machine with an operation of another actor waits for its turn', { tags: ['extended'] }, async () => {
     const [machineId = ''] = await machines(1, SLOW);
     const { operationId } = await server.machines.rebootMachine({ machineId, requestId: fresh('request') });
     const { rolloutId } = await rollouts.create({ machineIds: [machineId] });
@@ -415,7 +415,7 @@ describe('what happens beside it', () => {
     await rollouts.ended(rolloutId);
   });
 
-  it('a machine follows when its failed operation is retried by hand', async () => {
+  it('a machine follows when its failed operation is retried by hand', { tags: ['extended'] }, async () => {
     const machineIds = await machines(2, FAILS);
     const { rolloutId } = await rollouts.create({
       machineIds,

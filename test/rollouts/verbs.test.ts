@@ -1,3 +1,4 @@
+// @module-tag extended: run.test.ts carries out chains of steps; each verb is in the tests of its operation.
 /** Every verb as a rollout, through the API to its end: two machines in two waves, on the fake provider and on a simulated MAAS. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

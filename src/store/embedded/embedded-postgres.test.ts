@@ -179,7 +179,7 @@ test('what an interrupted initialisation left is cleared away', { tags: ['extend
   expect(readdirSync(dataDir).sort()).toEqual(['ingot.lock', 'postgresql', 'postgresql.password']);
 });
 
-test('a failed start says why in one line and gives the directory back', async () => {
+test('a failed start says why in one line and gives the directory back', { tags: ['extended'] }, async () => {
   await expect(start({ settings: { shared_buffers: 'lots' } })).rejects.toThrow(
     /^PostgreSQL did not start: invalid value for parameter "shared_buffers": "lots"$/,
   );

@@ -54,7 +54,9 @@ test('one that ends by itself runs again, with another process and at the same U
   expect(events).toEqual(['exit by SIGKILL', 'started', 'exit by SIGKILL', 'started']);
 });
 
-test('one that is stopped while it is being started again stays stopped', async () => {
+test('one that is stopped while it is being started again stays stopped', {
+  tags: ['extended'],
+}, async () => {
   process.kill(server.pid, 'SIGKILL');
   while (events.length === 0) await sleep(5);
   await server.stop();
