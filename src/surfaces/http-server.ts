@@ -4,21 +4,19 @@ import { randomUUID } from 'node:crypto';
 import { type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { Socket } from 'node:net';
-import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { TrustedProxies } from './access/trusted-proxies.ts';
 import { API_HEADERS, addApiHeaders } from './api-headers.ts';
 import { badBodyText, unreadableHost, unreadableUrl } from './bad-body.ts';
 import { readJsonBodies } from './json-body.ts';
-import { DEFAULT_BODY_BYTES, LARGEST_BODY_BYTES } from './limits/message-limits.ts';
+import { DEFAULT_BODY_BYTES } from './limits/message-limits.ts';
 import { guardSessions, type SessionLimits } from './limits/session-guard.ts';
 import { closeStalledSockets } from './limits/stalled-sockets.ts';
 import { askForBody, dropUnreadBodies } from './limits/unread-body.ts';
 import type { Readiness } from './readiness.ts';
 import { HEALTH_ROUTES } from './rest/api/health-api.ts';
 import { serveRoutes } from './rest/serve-routes.ts';
-import { connectContext, connectRoutes } from './rpc/connect-routes.ts';
-import { answerUnaryCalls } from './rpc/connect-unary.ts';
+import { mountConnect } from './rpc/connect-mount.ts';
 import type { CallDependencies, Service } from './rpc/service.ts';
 import { createSecureHttpServer } from './tls/secure-http-server.ts';
 import type { TlsSource } from './tls/tls-source.ts';
@@ -145,7 +143,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
       await routes(scope);
     });
   }
-  await app.register((scope) => connectMount(scope, options));
+  await app.register(async (scope) => mountConnect(scope, { ...options, notFound: answerNotFound }));
   await app.listen({ host: options.host, port: options.port, backlog: BACKLOG });
   return {
     port: boundPort(app),
@@ -170,20 +168,6 @@ function nameCallers(app: FastifyInstance<Server>, proxies: TrustedProxies): voi
       Object.defineProperty(request, 'ip', { value });
     }
     done();
-  });
-}
-
-async function connectMount(scope: FastifyInstance<Server>, options: HttpOptions): Promise<void> {
-  // Connect parses its own bodies.
-  scope.removeContentTypeParser('application/json');
-  answerUnaryCalls(scope, options.services, options.dependencies);
-  await scope.register(fastifyConnectPlugin, {
-    routes: connectRoutes(options.services, options.dependencies),
-    contextValues: connectContext,
-    readMaxBytes: LARGEST_BODY_BYTES,
-    // Emit fields that are false, 0 or empty: readers of JSON expect them.
-    jsonOptions: { alwaysEmitImplicit: true },
-    grpc: false,
   });
 }
 
