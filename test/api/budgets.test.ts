@@ -349,7 +349,7 @@ describe('a tenant', () => {
     };
   }
 
-  test('learns of its own machines, and the others are counted and not named', async () => {
+  test('learns of its own machines, and the others are neither counted nor named', async () => {
     const rack = fresh('rack');
     const [acme, globex] = [fresh('acme'), fresh('globex')];
     const [foreign] = await machines(1, { rack, labels: { customer: globex } });
@@ -359,7 +359,8 @@ describe('a tenant', () => {
     const refused = await refusal(caller.machines.rebootMachine({ machineId: own, requestId: fresh('r') }));
     expect(refused).toMatchObject({
       reason: 'BUDGET_EXCEEDED',
-      metadata: { unavailable: '1', occupied_by: '' },
+      message: `${own} can't be taken out of service: budget racks allows 1 unavailable in location.rack ${rack}, and 0 machines of your scope are; machines outside of it count, too`,
+      metadata: { unavailable: '0', occupied_by: '' },
     });
     expect(JSON.stringify(refused)).not.toContain(foreign);
     const { budgets } = await caller.rollouts.listBudgets({});
@@ -367,7 +368,34 @@ describe('a tenant', () => {
       foreign,
     );
     const racks = budgets.find(({ name }) => name === 'racks');
-    expect(racks?.groups).toMatchObject([{ group: rack, unavailable: 1, machines: 2, machineIds: [] }]);
+    expect(racks?.groups).toMatchObject([{ group: rack, unavailable: 0, machines: 1, machineIds: [] }]);
+    // It binds none of the caller's machines, and its filter may name another tenant.
+    expect(budgets.map(({ name }) => name)).not.toContain('tenth');
+  });
+
+  test('reads the same of a share, however many machines others have', async () => {
+    const team = fresh('team');
+    const [acme, globex] = [fresh('acme'), fresh('globex')];
+    const [own] = await machines(2, { labels: { customer: acme, role: 'share', team } });
+    const caller = await tenant(acme);
+    const spec = { machineIds: [own], steps: [{ step: { case: 'reboot' as const, value: {} } }] };
+    const seen = async () => {
+      const { budgets } = await caller.rollouts.listBudgets({});
+      const { limits } = await caller.rollouts.previewRollout({ spec });
+      return { budget: budgets.find(({ name }) => name === 'tenth')?.groups, limits };
+    };
+    const before = await seen();
+    expect(before.budget).toMatchObject([{ group: team, machines: 2, limit: 1 }]);
+    const foreign = await machines(28, { labels: { customer: globex, role: 'share', team } });
+    await start(server, 'REBOOT', foreign[0]);
+    expect(await seen()).toEqual(before);
+    await start(server, 'REBOOT', foreign[1]);
+    await start(server, 'REBOOT', foreign[2] ?? '');
+    const full = await seen();
+    expect(full.budget).toEqual(before.budget);
+    expect(full.limits[0]?.message).toBe(
+      `0 of at most 1 unavailable in labels.team ${team} of your machines, and those of others count, too: the rollout waits until a machine is back in service`,
+    );
   });
 
   test('has budgets of its own, which bind its own machines for every caller', async () => {

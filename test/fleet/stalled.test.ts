@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { messageHeadline } from '../../src/client/message-headline.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { holdNewOperations, newMachine } from '../api/fleet.ts';
 import { type Client, startTestServer, type TestServer } from '../parts/server.ts';
 
@@ -50,7 +51,7 @@ beforeAll(async () => {
   fleet = server.client(FleetService, server.adminToken);
   // No worker takes up the operations that stand still here.
   await holdNewOperations(server);
-  const past = await newMachine(server);
+  const past = await newMachine(server, { labels: { tenant: 'red' } });
   for (let n = 0; n < 30; n += 1) await operation(`op-past-${n}`, past, n === 0 ? 5 : 3, 'completed');
   slow = await newMachine(server, { labels: { tenant: 'red' } });
   usual = await newMachine(server, { labels: { tenant: 'blue' } });
@@ -91,7 +92,23 @@ test('the overview has them, for each caller those of its own scope', async () =
       role: 'viewer',
       scope: `labels.tenant=${tenant}`,
     });
-    return (await server.client(FleetService, secret).getOverview({})).operationsStalled;
+    return secret;
   };
-  expect([await scoped('red'), await scoped('blue')]).toEqual([1, 0]);
+  const stalled = async (tenant: string) =>
+    (await server.client(FleetService, await scoped(tenant)).getOverview({})).operationsStalled;
+  expect([await stalled('red'), await stalled('blue')]).toEqual([1, 0]);
+});
+
+test('what is usual for a tenant is what its own machines took, whatever others have', async () => {
+  const alone = await newMachine(server, { labels: { tenant: 'green' } });
+  await operation('op-alone', alone, 14, 'running');
+  const { secret } = await server.admin.createToken({
+    ...{ name: 'green', role: 'viewer', scope: 'labels.tenant=green' },
+  });
+  const operations = server.client(OperationService, secret);
+  expect((await operations.getOperation({ operationId: 'op-alone' })).stalled).toBeUndefined();
+  for await (const { snapshot } of operations.watchOperations({})) {
+    expect([snapshot?.operationId, snapshot?.stalled]).toEqual(['op-alone', undefined]);
+    break;
+  }
 });

@@ -5,10 +5,12 @@
  */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { SERVICES } from '../../src/surfaces/access/known-methods.ts';
 import { REST_API } from '../../src/surfaces/rest/api/rest-api.ts';
 import type { RestRoute } from '../../src/surfaces/rest/api/route.ts';
+import { AnswerWatch } from './answer-watch.ts';
 import {
   compressed,
   enveloped,
@@ -47,6 +49,8 @@ export interface FuzzResult {
   /** Cases that were answered with an error of the server, or not at all. */
   readonly failures: readonly string[];
   readonly perSecond: number;
+  /** How late the answers were, and the event loop of this process. */
+  readonly lateness: string;
 }
 
 type Surface = 'gRPC' | 'Connect and gRPC-Web' | 'REST';
@@ -71,7 +75,6 @@ const METHODS = SERVICES.flatMap((service) => service.methods);
 const ROUTES: readonly RestRoute[] = Object.values(REST_API).flatMap(({ routes }) =>
   Object.values<RestRoute>(routes),
 );
-const ANSWER_MS = 20_000;
 /** A stream that has started is left after this time. */
 const STREAM_MS = 30;
 const SILENT_STREAM_MS = 1_500;
@@ -84,6 +87,7 @@ export async function fuzz(
   const random = new SeededRandom(seed);
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   const sessions = new Sessions(target.grpcAddress);
+  const watch = new AnswerWatch(() => honestCall(target));
   const failures: string[] = [];
   const tally = new Map<Surface, { cases: number; targets: Set<string>; answers: Record<string, number> }>();
   let left = cases;
@@ -94,7 +98,9 @@ export async function fuzz(
       const number = cases - left;
       const one = nextCase(random, target);
       const { status, problem } =
-        one.surface === 'gRPC' ? await sendGrpc(sessions.next(), one) : await sendHttp(target, agent, one);
+        one.surface === 'gRPC'
+          ? await sendGrpc(sessions.next(), one, watch)
+          : await sendHttp(target, agent, one, watch);
       const row = tally.get(one.surface) ?? { cases: 0, targets: new Set(), answers: {} };
       tally.set(one.surface, row);
       row.cases += 1;
@@ -107,11 +113,19 @@ export async function fuzz(
   const seconds = (performance.now() - startedAt) / 1000;
   sessions.close();
   agent.destroy();
+  watch.stop();
   return {
+    lateness: watch.figures,
     rows: [...tally].map(([surface, row]) => ({ surface, ...row, targets: row.targets.size })),
     failures,
     perSecond: Math.round(cases / seconds),
   };
+}
+
+/** It reads the database, as most cases do. */
+async function honestCall({ httpUrl, tokens }: FuzzTarget): Promise<void> {
+  const headers = { authorization: `Bearer ${tokens[0]}` };
+  await (await fetch(`${httpUrl}/api/v1/nodes?limit=1`, { headers })).arrayBuffer();
 }
 
 /** Another connection now and then: one that leaves many streams is closed by the server. */
@@ -311,68 +325,62 @@ function judged(headers: IncomingHttpHeaders, status: number, text: string): Ans
   return { status: shown, problem: null };
 }
 
-function sendHttp({ httpUrl }: FuzzTarget, agent: Agent, one: FuzzCase): Promise<Answered> {
+function sendHttp(
+  { httpUrl }: FuzzTarget,
+  agent: Agent,
+  one: FuzzCase,
+  watch: AnswerWatch,
+): Promise<Answered> {
   const { hostname, port } = new URL(httpUrl);
+  const { method, path, body } = one;
+  const headers = { ...one.headers, 'content-length': body.length };
   return new Promise((resolve) => {
-    const call = request(
-      {
-        hostname,
-        port,
-        agent,
-        method: one.method,
-        path: one.path,
-        headers: { ...one.headers, 'content-length': one.body.length },
-      },
-      (response) => {
-        const chunks: Buffer[] = [];
-        const answer = () =>
-          resolve(
-            judged(response.headers, response.statusCode ?? 0, Buffer.concat(chunks).toString('latin1')),
-          );
-        const isStream = /connect\+|grpc-web/.test(response.headers['content-type'] ?? '');
-        if (isStream) setTimeout(() => call.destroy(), STREAM_MS).unref();
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', answer);
-        response.on('close', answer);
-      },
-    );
-    const limitMs = one.isStream ? SILENT_STREAM_MS : ANSWER_MS;
-    const silent: Answered = one.isStream
-      ? { status: 'open', problem: null }
-      : { status: 'none', problem: `no answer in ${limitMs} ms` };
-    const timer = setTimeout(() => {
-      resolve(silent);
-      call.destroy();
-    }, limitMs);
-    call.on('close', () => clearTimeout(timer));
+    const call = request({ hostname, port, agent, method, path, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      const answer = () =>
+        resolve(judged(response.headers, response.statusCode ?? 0, Buffer.concat(chunks).toString('latin1')));
+      const isStream = /connect\+|grpc-web/.test(response.headers['content-type'] ?? '');
+      if (isStream) setTimeout(() => call.destroy(), STREAM_MS).unref();
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', answer);
+      response.on('close', answer);
+    });
+    const closed = new Promise((end) => call.on('close', end));
     call.on('error', (error) => resolve({ status: 'none', problem: `no answer: ${error.message}` }));
-    call.end(one.body);
+    call.end(body);
+    giveUp(one, closed, watch).then((silence) => {
+      if (silence === null) return;
+      resolve(silence);
+      call.destroy();
+    });
   });
 }
 
-function sendGrpc(session: ClientHttp2Session, one: FuzzCase): Promise<Answered> {
+/** Null: it was answered. A stream without a change sends nothing, and is no unanswered call. */
+async function giveUp(
+  one: FuzzCase,
+  answered: Promise<unknown>,
+  watch: AnswerWatch,
+): Promise<Answered | null> {
+  if (!one.isStream) {
+    const problem = await watch.over(`${one.surface} ${one.target}`, answered);
+    return problem === null ? null : { status: 'none', problem };
+  }
+  const left = sleep(SILENT_STREAM_MS, 'left' as const, { ref: false });
+  return (await Promise.race([answered.then(() => null), left])) && { status: 'open', problem: null };
+}
+
+function sendGrpc(session: ClientHttp2Session, one: FuzzCase, watch: AnswerWatch): Promise<Answered> {
   return new Promise((resolve) => {
     const stream = session.request({ ':method': one.method, ':path': one.path, ...one.headers });
-    let status = 'none';
-    let problem: string | null = 'no answer';
+    let answer: Answered = { status: 'none', problem: 'no answer' };
     const take = (headers: IncomingHttpHeaders) => {
       const code = headers['grpc-status']?.toString();
-      if (headers[':status'] !== undefined) {
-        status = `HTTP ${headers[':status']}`;
-        problem = null;
-      }
+      if (headers[':status'] !== undefined) answer = { status: `HTTP ${headers[':status']}`, problem: null };
       if (code === undefined) return;
-      status = `grpc ${code}`;
-      problem = GRPC_SERVER_FAULTS.has(code) ? String(headers['grpc-message'] ?? '') : null;
+      const message = String(headers['grpc-message'] ?? '');
+      answer = { status: `grpc ${code}`, problem: GRPC_SERVER_FAULTS.has(code) ? message : null };
     };
-    const timer = setTimeout(
-      () => {
-        // A stream without a change sends nothing, and is no unanswered call.
-        if (one.isStream && status === 'none') [status, problem] = ['open', null];
-        stream.close(constants.NGHTTP2_CANCEL);
-      },
-      one.isStream ? SILENT_STREAM_MS : ANSWER_MS,
-    );
     stream.on('response', (headers) => {
       take(headers);
       setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), STREAM_MS).unref();
@@ -380,12 +388,15 @@ function sendGrpc(session: ClientHttp2Session, one: FuzzCase): Promise<Answered>
     stream.on('trailers', take);
     stream.on('data', () => {});
     stream.on('error', (error) => {
-      if (status === 'none') problem = `no answer: ${error.message}`;
+      if (answer.status === 'none') answer = { status: 'none', problem: `no answer: ${error.message}` };
     });
-    stream.on('close', () => {
-      clearTimeout(timer);
-      resolve({ status, problem });
-    });
+    const closed = new Promise((end) => stream.on('close', end));
+    closed.then(() => resolve(answer));
     stream.end(one.body);
+    giveUp(one, closed, watch).then((silence) => {
+      if (silence === null) return;
+      if (answer.status === 'none') answer = silence;
+      stream.close(constants.NGHTTP2_CANCEL);
+    });
   });
 }

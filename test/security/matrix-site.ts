@@ -268,7 +268,7 @@ async function strangersOfIssuer({ server, issuer }: Parts): Promise<CallerKind[
 }
 
 /** A plan, a workflow, an image, a spare token and a session that belong to the tenant. */
-async function addOwned(server: TestServer, { name, scope, tokens }: Tenant): Promise<void> {
+export async function addOwned(server: TestServer, { name, scope, tokens }: Tenant): Promise<void> {
   const steps = [{ name: 'boot', kind: { case: 'reboot' as const, value: {} } }];
   await server.client(AdminService, tokens.admin).createPlan({ plan: { planId: `${name}-plan`, steps } });
   await rest(server, tokens.admin, 'POST', '/api/v1/workflows', { name: `${name}-workflow` });

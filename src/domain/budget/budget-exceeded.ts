@@ -15,24 +15,29 @@ export interface Occupant {
 export interface FullGroup {
   readonly limit: Limit;
   readonly group: string;
+  /** Of the machines that the caller may see, as `allowed`. */
   readonly unavailable: number;
   readonly allowed: number;
+  /** Whether there may be others, which count and are neither named nor counted here. */
+  readonly sees: 'all' | 'scope';
 }
 
 const MAX_NAMED = 10;
 
-/** `occupants` are those that the caller may see; the others are counted and not named. */
+/** `occupants` are those that the caller may see. */
 export function budgetExceeded(
   machineId: string,
-  { limit, group, unavailable, allowed }: FullGroup,
+  { limit, group, unavailable, allowed, sees }: FullGroup,
   occupants: readonly Occupant[],
 ): Fault {
   const where = groupText(limit, group);
   const called = limit.kind === 'budget' ? `budget ${limit.name}` : limit.name;
-  const machines = unavailable === 1 ? 'machine is' : 'machines are';
+  const machines = unavailable === 1 ? 'machine' : 'machines';
   const named = occupiedText(occupants, unavailable);
+  const others = sees === 'all' ? '' : ' of your scope';
+  const alsoOthers = sees === 'all' ? '' : '; machines outside of it count, too';
   return new Fault('BUDGET_EXCEEDED', {
-    message: `${machineId} can't be taken out of service: ${called} allows ${allowed} unavailable${where && ` in ${where}`}, and ${unavailable} ${machines}${named && `: ${named}`}`,
+    message: `${machineId} can't be taken out of service: ${called} allows ${allowed} unavailable${where && ` in ${where}`}, and ${unavailable} ${machines}${others} ${unavailable === 1 ? 'is' : 'are'}${named && `: ${named}`}${alsoOthers}`,
     metadata: {
       machine_id: machineId,
       budget: limit.name,
@@ -48,7 +53,7 @@ export function budgetExceeded(
     violations: [
       {
         subject: `budgets/${limit.name}`,
-        description: `${where || 'the fleet'} has ${unavailable} of at most ${allowed} unavailable`,
+        description: `${where || 'the fleet'} has ${unavailable} of at most ${allowed} unavailable${others}${alsoOthers}`,
       },
     ],
   });

@@ -12,6 +12,8 @@ import { unavailableByGroup } from '../../store/budgets/unavailable-by-group.ts'
 import { type LimitDependencies, type LimitUse, limitsFor, limitUseOf } from './limit-use.ts';
 
 const MAX_OCCUPANTS = 20;
+/** To a caller with a scope. */
+const OTHERS_COUNT = ' of your machines, and those of others count, too';
 
 export interface PreviewLimit {
   readonly use: LimitUse;
@@ -78,14 +80,14 @@ function limitOf(
   return {
     use: limitUseOf(limit, fullest, scope),
     occupiedBy: fullest.occupants.map(({ machineId }) => machineId),
-    message: sentenceOf(limit, uses, fullest),
+    message: sentenceOf(limit, uses, fullest, scope),
   };
 }
 
-function sentenceOf(limit: Limit, uses: readonly GroupUse[], fullest: GroupUse): string {
-  const full = uses.filter(({ unavailable, allowed }) => unavailable >= allowed).length;
+function sentenceOf(limit: Limit, uses: readonly GroupUse[], fullest: GroupUse, scope: Scope | null): string {
+  const full = uses.filter(({ isFull }) => isFull).length;
   const where = groupText(limit, fullest.group);
-  const state = `${fullest.unavailable} of at most ${fullest.allowed} unavailable${where && ` in ${where}`}`;
+  const state = `${fullest.unavailable} of at most ${fullest.allowed} unavailable${where && ` in ${where}`}${scope === null ? '' : OTHERS_COUNT}`;
   if (full === 0) return `room is left everywhere; the fullest has ${state}`;
   if (uses.length === 1) return `${state}: the rollout waits until a machine is back in service`;
   return `${full} of ${uses.length} groups are full, such as ${where || 'the fleet'} with ${state}: their machines wait`;

@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../../domain/access/caller.ts';
+import type { Scope } from '../../domain/access/scope.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import { allowedOf } from '../../domain/rollout/amount.ts';
 import { type Estimate, estimateOf, roundsOf } from '../../domain/rollout/estimate.ts';
@@ -81,7 +82,8 @@ export async function previewRollout(
     eligible.map(({ machineId }) => machineId),
   );
   await nextTurn();
-  const estimated = startsAt && (await estimate(dependencies, spec, { ...resolved, groups, startsAt }));
+  const estimated =
+    startsAt && (await estimate(dependencies, spec, { ...resolved, groups, startsAt, scope: caller.scope }));
   return {
     total: resolved.machines.length,
     eligible: eligible.length,
@@ -138,10 +140,16 @@ function ineligibleGroups(machines: readonly ResolvedMachine[]): IneligibleGroup
     .sort((one, other) => other.machines - one.machines || (one.errorCode < other.errorCode ? -1 : 1));
 }
 
+interface Estimated extends ResolvedRollout {
+  readonly groups: GroupsOfWave;
+  readonly startsAt: Date;
+  readonly scope: Scope | null;
+}
+
 async function estimate(
   { database }: RolloutDependencies,
   spec: RolloutSpec,
-  { waves, machines, groups, startsAt }: ResolvedRollout & { groups: GroupsOfWave; startsAt: Date },
+  { waves, machines, groups, startsAt, scope }: Estimated,
 ): Promise<Estimate | null> {
   const types = [...new Set(spec.steps.flatMap((step) => operationTypeOf(step) ?? []))];
   const parallel = parallelOf(spec, machines.length);
@@ -151,8 +159,8 @@ async function estimate(
   }));
   const isGated = waves.some(({ gate }) => gate !== 'automatic');
   const history = {
-    types: await operationDurations(database, types),
-    approvals: isGated ? await approvalDuration(database) : null,
+    types: await operationDurations(database, types, scope),
+    approvals: isGated ? await approvalDuration(database, scope) : null,
   };
   return estimateOf(spec, inRounds, history, startsAt);
 }

@@ -47,6 +47,7 @@ export function groupSql(
   return { group, condition: `${within.text} AND ${asked}`, values };
 }
 
+/** For a caller with a scope, all numbers are those of its machines: what it may not see is neither named nor counted. */
 export interface GroupUse {
   /** Empty: machines without a value, or the only group. */
   readonly group: string;
@@ -55,14 +56,20 @@ export interface GroupUse {
   readonly machines: number;
   /** How many may be unavailable. */
   readonly allowed: number;
+  /** Whether no other machine may become unavailable, by all machines of the group. */
+  readonly isFull: boolean;
   /** The unavailable ones that the caller may see. */
   readonly occupants: readonly Occupant[];
 }
 
 export interface GroupUseRow extends Record<string, unknown> {
   grp: string;
+  /** In the scope of the caller. */
   machines: number;
   unavailable: number;
+  /** In all. */
+  all_machines: number;
+  all_unavailable: number;
   occupants: Occupant[] | null;
 }
 
@@ -72,6 +79,7 @@ export function groupUseOf({ maxUnavailable }: Pick<Limit, 'maxUnavailable'>, ro
     unavailable: row.unavailable,
     machines: row.machines,
     allowed: allowedOf(maxUnavailable, row.machines),
+    isFull: row.all_unavailable >= allowedOf(maxUnavailable, row.all_machines),
     occupants: row.occupants ?? [],
   };
 }

@@ -23,7 +23,7 @@ import type { Session } from '../database/database.ts';
 import { takeEventTurn } from '../events/append-events.ts';
 import type { SqlValue } from '../filter/to-sql.ts';
 import { IN_SERVICE_CONDITION, UNAVAILABLE_COLUMN } from '../machines/availability-column.ts';
-import { groupSql } from './group-sql.ts';
+import { type GroupUse, groupSql } from './group-sql.ts';
 import { unavailableByGroup } from './unavailable-by-group.ts';
 
 /** A machine that a start may take out of service, and the limits that the start obeys. */
@@ -62,7 +62,7 @@ const MAX_NAMED = 11;
 export class LimitCheck {
   readonly #session: Session;
   readonly #uses: Uses;
-  readonly #stored = new Map<string, readonly Occupant[]>();
+  readonly #stored = new Map<string, GroupUse | undefined>();
 
   private constructor(session: Session, uses: Uses) {
     this.#session = session;
@@ -90,7 +90,7 @@ export class LimitCheck {
     for (const [limit, group, use] of this.#usesOf(machine, limits)) {
       if (use.unavailable < use.allowed) continue;
       const { unavailable, allowed, taken } = use;
-      const full = { limit: named(limit, scope), group, unavailable, allowed };
+      const full = { limit: named(limit, scope), group, unavailable, allowed, sees: 'all' as const };
       return new OverLimit({ machineId: machine.machineId, scope, full, taken: [...taken] });
     }
     return null;
@@ -123,20 +123,25 @@ export class LimitCheck {
 
   /** With the machines that occupy what is full. */
   async fault({ machineId, scope, full, taken }: OverLimit): Promise<Fault> {
-    return budgetExceeded(machineId, full, [...(await this.#occupants(full, scope)), ...taken]);
+    const stored = await this.#storedUse(full, scope);
+    const occupants = [...(stored?.occupants ?? []), ...taken];
+    if (scope === null) return budgetExceeded(machineId, full, occupants);
+    const unavailable = (stored?.unavailable ?? 0) + taken.length;
+    const allowed = stored?.allowed ?? 0;
+    return budgetExceeded(machineId, { ...full, unavailable, allowed, sees: 'scope' }, occupants);
   }
 
   /** Read once for all refusals of a batch: the locks are held meanwhile. */
-  async #occupants({ limit, group }: FullGroup, scope: Scope | null): Promise<readonly Occupant[]> {
+  async #storedUse({ limit, group }: FullGroup, scope: Scope | null): Promise<GroupUse | undefined> {
     const key = JSON.stringify([limit.name, limit.groupBy?.name, limit.members?.text, group, scope?.text]);
     const known = this.#stored.get(key);
-    if (known) return known;
+    if (known || this.#stored.has(key)) return known;
     const [uses = []] = await unavailableByGroup(this.#session, [limit], {
       scope,
       maxOccupants: MAX_NAMED,
       groups: new Map([[limit, [group]]]),
     });
-    const stored = uses.find((use) => use.group === group)?.occupants ?? [];
+    const stored = uses.find((use) => use.group === group);
     this.#stored.set(key, stored);
     return stored;
   }

@@ -8,8 +8,8 @@ import { type GroupUse, type GroupUseRow, groupSql, groupUseOf } from './group-s
 
 export interface UseRequest {
   /**
-   * Machines outside of it are counted and not named, and groups without a machine inside it are left out. Null: the whole
-   * fleet.
+   * Machines outside of it are neither counted nor named, but for whether a group is full; groups without a machine inside it are
+   * left out. Null: the whole fleet.
    */
   readonly scope: Scope | null;
   /** How many occupants of a group are named at most. */
@@ -18,7 +18,7 @@ export interface UseRequest {
   readonly groups?: ReadonlyMap<Limit, readonly string[]>;
 }
 
-/** For each limit its groups: those with the least left first, then by name. */
+/** For each limit its groups: those that are full first, then those with the least left, then by name. */
 export async function unavailableByGroup(
   session: Session,
   limits: readonly Limit[],
@@ -38,7 +38,8 @@ async function groupUses(
   const visible = scopeCondition(scope, 2 + values.length);
   const rows = await session.run<GroupUseRow>(
     '',
-    `SELECT grp, count(*) AS machines, count(reason) AS unavailable,
+    `SELECT grp, count(*) FILTER (WHERE visible) AS machines, count(reason) FILTER (WHERE visible) AS unavailable,
+       count(*) AS all_machines, count(reason) AS all_unavailable,
        to_jsonb((array_agg(jsonb_build_object('machineId', machine_id, 'reason', reason, 'operationId', active_operation_id,
          'operationType', active_operation_type) ORDER BY machine_id)
          FILTER (WHERE reason IS NOT NULL AND visible))[1:$1::integer]) AS occupants
@@ -49,5 +50,7 @@ async function groupUses(
     [maxOccupants, ...values, ...visible.values],
   );
   const left = ({ allowed, unavailable }: GroupUse) => allowed - unavailable;
-  return rows.map((row) => groupUseOf(limit, row)).toSorted((one, other) => left(one) - left(other));
+  return rows
+    .map((row) => groupUseOf(limit, row))
+    .toSorted((one, other) => Number(other.isFull) - Number(one.isFull) || left(one) - left(other));
 }

@@ -107,7 +107,7 @@ async function readOverview(
   stalls: StalledOperations,
   scope: Scope | null,
 ): Promise<Overview> {
-  const slow = [...(await stalls.read()).values()];
+  const slow = [...(await stalls.read(scope)).values()];
   return database.snapshot(async (session) => {
     const at = await databaseTime(session);
     const { total, facets } = await countMachines(session, {

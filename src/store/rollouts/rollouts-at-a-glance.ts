@@ -7,7 +7,7 @@ import { preparedAs, readableIn } from '../filter/scope-condition.ts';
 import type { SqlCondition } from '../filter/to-sql.ts';
 
 /** A rollout of the whole fleet names machines of other scopes. */
-function visibleTo(scope: Scope | null, parameter: number): SqlCondition {
+export function rolloutsVisibleTo(scope: Scope | null, parameter: number): SqlCondition {
   const { text, values } = readableIn(scope, parameter);
   return scope === null ? { text, values } : { text: `(${text} AND scope_terms <> '{}')`, values };
 }
@@ -17,7 +17,7 @@ export async function countOpenRollouts(
   session: Session,
   scope: Scope | null,
 ): Promise<Readonly<Record<string, number>>> {
-  const { text, values } = visibleTo(scope, 1);
+  const { text, values } = rolloutsVisibleTo(scope, 1);
   const rows = await session.run<{ name: string; rollouts: number }>(
     preparedAs('count-open-rollouts', scope),
     `SELECT upper(state) AS name, count(*)::integer AS rollouts FROM rollouts
@@ -43,7 +43,7 @@ export async function openRolloutOf(
   machineId: string,
   scope: Scope | null,
 ): Promise<MachineInRollout | null> {
-  const { text, values } = visibleTo(scope, 2);
+  const { text, values } = rolloutsVisibleTo(scope, 2);
   const [row] = await session.run<GlanceRow>(
     preparedAs('open-rollout-of-machine', scope),
     `SELECT r.rollout_id, r.name, r.state, r.waiting_for, m.wave, m.state AS machine_state, m.message

@@ -1,18 +1,15 @@
 /**
- * What one HTTP/2 connection may do: it makes a request soon, it does not open streams only to reset them, and it reads what
- * it asked for. A connection that does otherwise is closed; each of these would hold memory, or cost time, for nothing.
+ * What one HTTP/2 connection may do: it makes a request soon, it does not open streams only to reset them, it reads what it
+ * asked for, and it responds to pings. A connection that does otherwise is closed; each of these would hold memory, or cost time, for nothing.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { KeyedRate } from '../../domain/limit/keyed-rate.ts';
+import { closeUnresponsive, type ResponseLimits } from './unresponsive-session.ts';
 
-export interface SessionLimits {
-  /** For the first stream of a connection. */
-  readonly firstStreamMs: number;
-  /** For a client that takes nothing of what waits for it. */
-  readonly stalledMs: number;
-  readonly now: () => number;
-  readonly onClosed: (why: 'resets' | 'idle' | 'stalled', address: string) => void;
+/** `firstStreamMs` is also that for the first stream of a connection, `stalledMs` for a client that takes nothing of what waits for it. */
+export interface SessionLimits extends ResponseLimits {
+  readonly onClosed: (why: 'resets' | 'idle' | 'stalled' | 'unresponsive', address: string) => void;
 }
 
 /** Streams that the client resets before their answer. One that leaves its watches now and then has far fewer. */
@@ -61,6 +58,7 @@ function guard(session: ServerHttp2Session, limits: SessionLimits, cutOff: () =>
   const resets = new KeyedRate(RESETS, limits.now);
   const open = new Set<ServerHttp2Stream>();
   const stalled = watchStalled(open, limits, () => close('stalled'));
+  closeUnresponsive(session, limits, () => close('unresponsive'));
   session.on('stream', (stream) => {
     clearTimeout(idle);
     open.add(stream);

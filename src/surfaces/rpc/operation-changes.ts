@@ -1,7 +1,8 @@
 /**
  * The changes of operations that watchers receive, made of events once for all of them. An event says what changed; what an
  * operation is besides its progress never changes, and is read once and kept for a while. What a filter lets through is worked out
- * once for all watchers with that filter, and a message is encoded once, whatever the filters are.
+ * once for all watchers with that filter, and a message is encoded once for all watchers of the whole fleet, and once for each scope:
+ * what is usual, by which a step is slow, is that of the scope.
  *
  * Whether a machine is in a scope is never kept: a watcher must not receive what happened on a machine that has left its scope.
  * Watchers that ask at the same time share one query.
@@ -141,14 +142,11 @@ export class OperationChanges {
     });
   }
 
-  #message(shown: ShownEvent, { api, messageOf }: WatchedChanges): SharedMessage {
-    const messages = this.#messages[api];
-    let message = messages.get(shown.event);
-    if (message === undefined) {
-      const { event, base } = shown;
-      message = new SharedMessage(() => messageOf(new ShownEvent(event, base).change));
-      messages.set(event, message);
-    }
+  #message({ event, base }: ShownEvent, { api, scope, messageOf }: WatchedChanges): SharedMessage {
+    const known = scope === null ? this.#messages[api].get(event) : undefined;
+    if (known) return known;
+    const message = new SharedMessage(() => messageOf(new ShownEvent(event, base).change));
+    if (scope === null) this.#messages[api].set(event, message);
     return message;
   }
 }

@@ -89,7 +89,7 @@ async function explanation(
   });
   const rollout = await openRolloutOf(dependencies.database, machineId, scope);
   const agents = await agentsOf(dependencies, [machine]);
-  const stalls = await dependencies.stalls.read();
+  const stalls = await dependencies.stalls.read(scope);
   const { text: headline, tone: headlineTone } = machineHeadline(machine, dependencies.now(), {
     lastKeepaliveAt: agents.get(machineId)?.vitals.lastKeepaliveAt ?? null,
     isStalled: machine.activeOperationId !== null && stalls.has(machine.activeOperationId),

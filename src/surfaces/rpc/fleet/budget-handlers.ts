@@ -1,6 +1,7 @@
 /** Disruption budgets: of the configuration, which only the file changes, and of the API. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Scope } from '../../../domain/access/scope.ts';
 import { type Budget, limitOfBudget } from '../../../domain/budget/budget.ts';
 import { Fault, missingField } from '../../../domain/error/fault.ts';
 import { checkText } from '../../../domain/machine/machine-input.ts';
@@ -49,7 +50,11 @@ export function budgetHandlers(
           budgets.map(({ limit }) => limit),
           { scope, maxOccupants: MAX_OCCUPANTS },
         );
-        return { budgets: budgets.map((budget, index) => budgetMessage(budget, uses[index] ?? [])) };
+        const shown = budgets.flatMap((budget, index) => {
+          const use = uses[index] ?? [];
+          return isShown(budget, use, scope) ? [budgetMessage(budget, use)] : [];
+        });
+        return { budgets: shown };
       });
     },
 
@@ -62,6 +67,11 @@ export function budgetHandlers(
       );
     },
   };
+}
+
+/** A budget of the whole fleet may be that of another tenant by its filter: a caller with a scope sees those that bind its machines. */
+function isShown({ limit }: Budget, use: readonly GroupUse[], scope: Scope | null): boolean {
+  return scope === null || limit.scopeTerms.length > 0 || use.length > 0;
 }
 
 function budgetConfigured(name: string): Fault {

@@ -95,7 +95,7 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
         if (ids.length > MAX_MACHINES)
           throw invalidField('machine_ids', `must be at most ${MAX_MACHINES}; there are ${ids.length}`);
         const machines = await findMachines(dependencies.database, ids, caller.scope);
-        return { machines: await machineMessages(dependencies, machines) };
+        return { machines: await machineMessages(dependencies, machines, caller.scope) };
       },
 
       watchEvents: (request, { caller, signal }) => watchEvents(dependencies, request, { caller, signal }),

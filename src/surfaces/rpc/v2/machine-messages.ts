@@ -1,4 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { Scope } from '../../../domain/access/scope.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
 import type { MachineSchema } from '../../../gen/baremetal/v2/machine_pb.ts';
 import { upstreamSeenTimes } from '../../../store/machines/upstream-reads.ts';
@@ -10,10 +11,11 @@ import { machineMessage } from './to-proto.ts';
 export async function machineMessages(
   dependencies: ServerDependencies,
   machines: readonly Machine[],
+  scope: Scope | null,
 ): Promise<MessageInitShape<typeof MachineSchema>[]> {
   const agents = await agentsOf(dependencies, machines);
   const seen = await upstreamSeenTimes(dependencies.database, machines);
-  const stalls = await dependencies.stalls.read();
+  const stalls = await dependencies.stalls.read(scope);
   return machines.map((machine) => {
     const { machineId: id } = machine;
     return machineMessage(machine, { agent: agents.get(id), upstreamSeenAt: seen.get(id), stalls });

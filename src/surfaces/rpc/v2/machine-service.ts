@@ -44,7 +44,7 @@ export function machineService(dependencies: ServerDependencies): Service {
         const machineId = checkMachineId(request.machineId);
         const machine = await dependencies.machines.find(machineId, caller.scope);
         if (!machine) throw machineNotFound(machineId);
-        const [message] = await machineMessages(dependencies, [machine]);
+        const [message] = await machineMessages(dependencies, [machine], caller.scope);
         return message ?? machineMessage(machine);
       },
 
@@ -59,7 +59,7 @@ export function machineService(dependencies: ServerDependencies): Service {
           size: pageSize(request.pageSize),
         });
         return {
-          machines: await machineMessages(dependencies, page.rows),
+          machines: await machineMessages(dependencies, page.rows, caller.scope),
           nextPageToken: pageToken(paged, page.next),
         };
       },

@@ -26,7 +26,10 @@ export function operationService(dependencies: ServerDependencies): Service {
     OperationService,
     {
       async getOperation({ operationId }, context) {
-        return operationMessage(await find(operationId, context), await dependencies.stalls.read());
+        return operationMessage(
+          await find(operationId, context),
+          await dependencies.stalls.read(context.caller.scope),
+        );
       },
 
       async listOperations(request, { caller }) {
@@ -39,7 +42,7 @@ export function operationService(dependencies: ServerDependencies): Service {
           after,
           size: pageSize(request.pageSize),
         });
-        const stalls = await dependencies.stalls.read();
+        const stalls = await dependencies.stalls.read(caller.scope);
         return {
           operations: page.rows.map((operation) => operationMessage(operation, stalls)),
           nextPageToken: pageToken(paged, page.next),

@@ -6,6 +6,7 @@ import {
   type OperationEventSchema,
   type WatchOperationsRequest,
 } from '../../../gen/baremetal/v2/operation_service_pb.ts';
+import type { Stalls } from '../../../store/operations/stalled-operations.ts';
 import type { Change, ChangeKind } from '../operation-changes.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import type { CallContext } from '../service.ts';
@@ -30,17 +31,14 @@ export function watchOperations(
     dependencies,
     {
       ...{ api: 'v2', filter, cursor, sendSynced, schema: OPERATION_FILTER, scope: caller.scope },
-      // What is slow by its history is what it is when the message is made, for all who receive it.
-      messageOf: (change) => messageOf(change, dependencies.stalls.latest),
+      // What is slow by its history is what it is when the message is made, for all of the scope who receive it.
+      messageOf: (change) => messageOf(change, dependencies.stalls.latest(caller.scope)),
     },
     signal,
   );
 }
 
-function messageOf(
-  change: Change,
-  stalls: ServerDependencies['stalls']['latest'],
-): MessageInitShape<typeof OperationEventSchema> {
+function messageOf(change: Change, stalls: Stalls): MessageInitShape<typeof OperationEventSchema> {
   return {
     ts: timestampFromDate(change.at),
     ...(change.operation && { snapshot: operationMessage(change.operation, stalls) }),
