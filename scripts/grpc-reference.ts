@@ -16,6 +16,7 @@ import {
 } from '@bufbuild/protobuf/wkt';
 import { packageRoot } from '../src/package-root.ts';
 import { adminService } from '../src/surfaces/rpc/admin/admin-service.ts';
+import { consoleService } from '../src/surfaces/rpc/fleet/console-service.ts';
 import { fleetService } from '../src/surfaces/rpc/fleet/fleet-service.ts';
 import { hardwareService } from '../src/surfaces/rpc/fleet/hardware-service.ts';
 import { rolloutService } from '../src/surfaces/rpc/fleet/rollout-service.ts';
@@ -160,6 +161,7 @@ function neededRoles(): RoleTable {
     rolloutService(none),
     viewService(none),
     hardwareService(none),
+    consoleService(none),
     adminService(none),
   ];
   return new Map(services.map(({ desc, roles }) => [desc.typeName, roles]));

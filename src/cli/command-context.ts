@@ -12,7 +12,11 @@ import { type HintCommands, OPERATION_HINTS } from './operations/hint-commands.t
 import { type OutputStream, TextSink } from './output/text-sink.ts';
 import type { ConnectionOptions, Target, TargetSources } from './profiles/find-target.ts';
 
-export type InputStream = Readable & { readonly isTTY?: boolean };
+export type InputStream = Readable & {
+  readonly isTTY?: boolean;
+  /** Of a terminal: every key comes at once, Ctrl-C too. */
+  setRawMode?(isRaw: boolean): unknown;
+};
 
 export interface SignalSource {
   on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;

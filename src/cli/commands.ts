@@ -29,6 +29,7 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, Load>>>> 
       (await import('./commands/machines/lifecycle-command.ts')).exitMaintenance,
     explain: async () => (await import('./commands/machines/explain-machine.ts')).explainMachine,
     open: async () => (await import('./commands/machines/open-machine.ts')).openMachine,
+    console: async () => (await import('./commands/machines/console-machine.ts')).consoleMachine,
     ssh: async () => (await import('./commands/machines/ssh-machine.ts')).sshMachine,
   },
   'Service:': {

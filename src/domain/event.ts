@@ -27,7 +27,8 @@ export type EventKind =
   | 'budget'
   | 'rollout'
   | 'view'
-  | 'hardware';
+  | 'hardware'
+  | 'console';
 
 export const EVENT_KINDS = [
   'machine',
@@ -54,6 +55,7 @@ export const EVENT_KINDS = [
   'rollout',
   'view',
   'hardware',
+  'console',
 ] as const satisfies readonly EventKind[];
 
 /**

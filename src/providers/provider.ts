@@ -136,6 +136,39 @@ export interface Media {
   eject(call: ProviderCall): Promise<void>;
 }
 
+/** A connection to the serial console of a machine. */
+export interface ConsoleConnection {
+  /** How the console is reached: "SOL over IPMI". */
+  readonly way: string;
+  /** What the machine writes. Ends with the connection; throws a StepFailure or a ConsoleFailure where that was not closed by us. */
+  readonly output: AsyncIterable<Uint8Array>;
+  /** Returns when the bytes were handed over. */
+  write(bytes: Uint8Array): Promise<void>;
+  readonly canBreak: boolean;
+  sendBreak(): Promise<void>;
+  /** Returns when it is closed on the other side too, or given up. */
+  close(): Promise<void>;
+  /** It ended in a way that may have left it open on the other side. */
+  readonly isLeftOpen: boolean;
+}
+
+export interface ConsoleOptions {
+  readonly signal: AbortSignal;
+  /** Where another client has it open: leave it to that, or end its session. */
+  readonly inUse: 'leave' | 'end';
+}
+
+export interface SerialConsole {
+  /** Whether consoles are recorded, also while no one reads them. */
+  readonly record: boolean;
+  /** How much of a machine's output is kept. */
+  readonly keptBytes: number;
+  /** How many consoles a replica records at once. */
+  readonly maxRecorded: number;
+  /** Throws a StepFailure, or a ConsoleFailure where the console itself is the reason. */
+  open(machine: Machine, options: ConsoleOptions): Promise<ConsoleConnection>;
+}
+
 export interface BootDevice {
   readonly device: string;
   /** What the network would serve; empty when the machine does not boot from it, null when that is not known. */
@@ -276,6 +309,7 @@ export interface Capabilities {
   readonly inspect: Inspect;
   readonly inventory: Inventory;
   readonly media: Media;
+  readonly console: SerialConsole;
   readonly upstream: Upstream;
 }
 

@@ -11,6 +11,7 @@ import {
   MachineFlag_Value,
   OperatorAction_Value,
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { Console_State, ConsoleService } from '../../src/gen/baremetal/fleet/v1/console_service_pb.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import {
@@ -119,6 +120,21 @@ const hardware = () => server.client(HardwareService, server.adminToken);
 async function newProfile(): Promise<string> {
   const profile = { name: fresh('profile'), match: 'labels.sku=x', expect: ['hardware.gpu.count=8'] };
   return (await hardware().setHardwareProfile({ profile })).name;
+}
+
+const consoles = () => server.client(ConsoleService, server.adminToken);
+async function openedConsole(): Promise<string> {
+  return (await consoles().openConsole({ machineId: await newMachine(server) })).sessionId;
+}
+/** A session that has the turn, of a console that is connected. */
+async function writingConsole(): Promise<string> {
+  const sessionId = await openedConsole();
+  const { machineId } = await consoles().takeConsole({ sessionId });
+  await until(
+    () => consoles().getConsole({ machineId }),
+    ({ state }) => state === Console_State.OPEN,
+  );
+  return sessionId;
 }
 
 const runs = () => server.client(RunService, server.adminToken);
@@ -305,6 +321,40 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       kind: 'operation',
       before: machine,
       call: (machineId) => hardware().inspectMachine({ machineId, requestId: requestId() }),
+    },
+  },
+  [ConsoleService.typeName]: {
+    getConsole: 'reads',
+    openConsole: {
+      kind: 'console',
+      before: machine,
+      call: (machineId) => consoles().openConsole({ machineId }),
+    },
+    readConsole: 'reads',
+    takeConsole: {
+      kind: 'console',
+      before: openedConsole,
+      call: (sessionId) => consoles().takeConsole({ sessionId }),
+    },
+    releaseConsole: {
+      kind: 'console',
+      before: writingConsole,
+      call: (sessionId) => consoles().releaseConsole({ sessionId }),
+    },
+    writeConsole: {
+      kind: 'console',
+      before: writingConsole,
+      call: (sessionId) => consoles().writeConsole({ sessionId, data: Buffer.from('x') }),
+    },
+    closeConsole: {
+      kind: 'console',
+      before: openedConsole,
+      call: (sessionId) => consoles().closeConsole({ sessionId }),
+    },
+    getConsoleLog: {
+      kind: 'console',
+      before: machine,
+      call: (machineId) => consoles().getConsoleLog({ machineId }),
     },
   },
   [ViewService.typeName]: {

@@ -43,7 +43,14 @@ export const REQUIREMENTS = {
     packages: ['openipmi', 'ipmitool'],
     files: ['ipmi_sim', 'ipmitool'],
     purpose: 'BMCs',
-    tests: ['test/datacenter/', 'test/advice/bmc', 'test/nodes/erasure', 'test/netboot/', 'test/providers/'],
+    tests: [
+      'test/datacenter/',
+      'test/advice/bmc',
+      'test/nodes/erasure',
+      'test/netboot/',
+      'test/providers/',
+      'test/serial-console/',
+    ],
     when: 'always',
   },
   sushy: {

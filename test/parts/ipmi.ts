@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { SerialLine } from './serial-line.ts';
 
 const USER = 'admin';
 /** Of a shape that can be searched for in everything that is written anywhere. */
@@ -100,9 +101,11 @@ export interface BmcOptions {
    * (the disk), none. Without one, the machine is a process that only is there.
    */
   readonly machine?: string;
+  /** The machine's serial line, which its SOL is for. */
+  readonly serial?: SerialLine;
 }
 
-export async function startBmc({ machine = 'exec sleep 100000' }: BmcOptions = {}): Promise<IpmiBmc> {
+export async function startBmc({ machine = 'exec sleep 100000', serial }: BmcOptions = {}): Promise<IpmiBmc> {
   const dir = mkdtempSync(join(tmpdir(), 'ingot-bmc-'));
   const file = (name: string) => join(dir, name);
   const port = await freeUdpPort();
@@ -112,7 +115,7 @@ export async function startBmc({ machine = 'exec sleep 100000' }: BmcOptions = {
   writeFileSync(file('controller'), CONTROLLER);
   writeFileSync(file('password'), `${PASSWORD}\n`, { mode: 0o600 });
   writeFileSync(file('boot'), 'none\n');
-  writeFileSync(file('lan'), lanConfiguration(dir, port));
+  writeFileSync(file('lan'), lanConfiguration(dir, port, serial));
   const args = ['-n', '-c', file('lan'), '-f', file('controller'), '-s', file('state')];
   const simulator = spawn('ipmi_sim', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   // A test that fails before it stops its BMC must not leave it behind.
@@ -120,6 +123,7 @@ export async function startBmc({ machine = 'exec sleep 100000' }: BmcOptions = {
   process.once('exit', endWithUs);
   const exited = new Promise((resolve) => simulator.once('exit', resolve));
   await untilAnswering(port, simulator);
+  await serial?.connected();
   const lines = (name: string) =>
     existsSync(file(name)) ? readFileSync(file(name), 'utf8').trimEnd().split('\n') : [];
   const machinePid = () => Number(lines('pid')[0] ?? 0);
@@ -154,13 +158,14 @@ export async function startBmc({ machine = 'exec sleep 100000' }: BmcOptions = {
     stop: async () => {
       process.off('exit', endWithUs);
       await kill();
+      await serial?.stop();
       losePower();
       rmSync(dir, { recursive: true, force: true });
     },
   };
 }
 
-function lanConfiguration(dir: string, port: number): string {
+function lanConfiguration(dir: string, port: number, serial: SerialLine | undefined): string {
   return `name "bmc"
 set_working_mc 0x20
   startlan 1
@@ -169,6 +174,7 @@ set_working_mc 0x20
     allowed_auths_admin none md2 md5 straight
     guid a123456789abcdefa123456789abcdef
   endlan
+  ${serial ? `sol "tcp:127.0.0.1:${serial.port}" 115200` : ''}
   chassis_control "${join(dir, 'hook')} ${dir}"
   user 2 true "${USER}" "${PASSWORD}" admin 10 none md2 md5 straight
 `;

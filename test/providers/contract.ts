@@ -41,6 +41,7 @@ const METHODS = {
   remoteExec: { run: 'command' },
   inspect: { host: 'read', bmc: 'read', cluster: 'read' },
   inventory: { readHardware: 'read' },
+  console: { open: 'read' },
   media: { inserted: 'read', insert: 'effect', eject: 'effect' },
   upstream: {
     find: 'read',

@@ -10,6 +10,7 @@ import { clustersOf, createSite, type Site } from '../datacenter/site.ts';
 import { needs } from '../parts/debian-packages.ts';
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { RedfishSimulator } from '../parts/redfish/simulator.ts';
+import { SerialLine } from '../parts/serial-line.ts';
 import { createKey } from '../parts/sshd.ts';
 import { until } from '../parts/until.ts';
 import {
@@ -154,6 +155,12 @@ const cases: Cases = {
     prepare: async () => redfish.insert(ISO),
     run: (call) => site.can.media.eject(throughRedfish(call)),
   },
+  'console.open': {
+    run: async ({ machine, signal }) => {
+      const connection = await site.can.console.open(machine, { signal, inUse: 'leave' });
+      await connection.close();
+    },
+  },
   'netboot.bootDevice': { prepare: switchedOn, run: (call) => site.can.netboot.bootDevice(call) },
   'netboot.setBootDevice': {
     prepare: switchedOn,
@@ -183,7 +190,7 @@ const cases: Cases = {
 
 describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
   describeProviderContract('datacenter', Object.keys(cases), async () => {
-    bmc = await startBmc();
+    bmc = await startBmc({ serial: await SerialLine.start() });
     const bin = join(bmc.bootIdFile, '..', 'host-bin');
     reboots = join(bmc.bootIdFile, '..', 'reboots');
     writeFileSync(reboots, '');

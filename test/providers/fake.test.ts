@@ -11,7 +11,7 @@ type FakeCapabilities = Capabilities & { readonly netboot: Netboot; readonly ima
 const CLUSTER = 'cluster-a';
 const world = new MemoryFakeWorld();
 const provider = createFakeProvider({ name: 'fake', world, now: Date.now });
-const { power, netboot, imaging, erasing, cluster, remoteExec, inspect, inventory, media } =
+const { power, netboot, imaging, erasing, cluster, remoteExec, inspect, inventory, media, console } =
   provider.capabilities as FakeCapabilities;
 
 const machine = (labels: Readonly<Record<string, string>> = { 'fake/step-ms': '0' }) => {
@@ -32,6 +32,9 @@ const CORDONED = put({ clusterRef: CLUSTER, cordonedBy: 'op-0' });
 
 const cases: Cases = {
   'power.bootState': { prepare: FRESH, run: (call) => power.bootState(call) },
+  'console.open': {
+    run: async ({ machine, signal }) => (await console.open(machine, { signal, inUse: 'leave' })).close(),
+  },
   'power.reboot': { prepare: FRESH, run: (call) => power.reboot(call, 'bmc', '1') },
   'power.shutDown': { prepare: FRESH, run: (call) => power.shutDown(call) },
   'netboot.bootDevice': { prepare: FRESH, run: (call) => netboot.bootDevice(call) },

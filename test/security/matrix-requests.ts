@@ -32,11 +32,17 @@ const register: MatrixCall = {
 const rollout = named(({ rolloutId }) => ({ rolloutId, requestId: requestId(), reason: 'matrix' }));
 const update = named(({ machineId }) => ({ machine: { machineId, labels: { matrix: 'yes' } } }));
 
+/** A session is its opener's alone, so no caller has one here: its own request lacks it, which is refused past authorization. */
+const consoleSession = named((tenant, caller) => ({
+  sessionId: tenant === caller ? '' : tenant.consoleSessionId,
+}));
+
 const V1 = 'baremetal.v1.';
 const V2 = 'baremetal.v2.';
 const ADMIN = 'baremetal.admin.v1.AdminService/';
 const FLEET = 'baremetal.fleet.v1.FleetService/';
 const HARDWARE = 'baremetal.fleet.v1.HardwareService/';
+const CONSOLES = 'baremetal.fleet.v1.ConsoleService/';
 const VIEWS = 'baremetal.fleet.v1.ViewService/';
 const ROLLOUTS = 'baremetal.fleet.v1.RolloutService/';
 
@@ -112,6 +118,17 @@ export const CALLS: Readonly<Record<string, MatrixCall>> = {
   [`${VIEWS}DeleteView`]: listed(() => ({ page: 'machines', name: '' })),
   [`${VIEWS}ShareView`]: listed(() => ({ page: 'machines', name: 'matrix', query: '' })),
   [`${VIEWS}UnshareView`]: listed(() => ({ page: 'machines', name: '' })),
+  [`${CONSOLES}GetConsole`]: machine,
+  [`${CONSOLES}OpenConsole`]: machine,
+  [`${CONSOLES}GetConsoleLog`]: machine,
+  [`${CONSOLES}ReadConsole`]: consoleSession,
+  [`${CONSOLES}TakeConsole`]: consoleSession,
+  [`${CONSOLES}ReleaseConsole`]: consoleSession,
+  [`${CONSOLES}WriteConsole`]: named((tenant, caller) => ({
+    sessionId: tenant === caller ? '' : tenant.consoleSessionId,
+    data: Buffer.from('x'),
+  })),
+  [`${CONSOLES}CloseConsole`]: consoleSession,
   [`${HARDWARE}GetHardware`]: machine,
   [`${HARDWARE}ListHardwareChanges`]: machine,
   [`${HARDWARE}DiffHardware`]: machine,

@@ -3,6 +3,7 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { Role } from '../../src/domain/actor.ts';
 import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { ConsoleService } from '../../src/gen/baremetal/fleet/v1/console_service_pb.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import { RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
@@ -19,6 +20,8 @@ export interface Tenant {
   readonly operationId: string;
   readonly rolloutId: string;
   readonly pool: string;
+  /** Of its operator's, on the serial console of its machine. */
+  readonly consoleSessionId: string;
   readonly tokens: Readonly<Record<Role, string>>;
 }
 
@@ -49,7 +52,10 @@ export async function makeTenant(server: TestServer, name: string, digit: number
   const profile = { name: `${name}-hardware`, match: 'labels.none=x', expect: ['hardware.gpu.count=8'] };
   await server.client(HardwareService, tokens.admin).setHardwareProfile({ profile });
   const { rolloutId } = await rollouts.createRollout({ spec: heldRollout(machineId), requestId: name });
-  return { name, scope, machineId, mac, operationId, rolloutId, pool, tokens };
+  const { sessionId: consoleSessionId } = await server
+    .client(ConsoleService, tokens.operator)
+    .openConsole({ machineId });
+  return { name, scope, machineId, mac, operationId, rolloutId, pool, consoleSessionId, tokens };
 }
 
 /** A rollout that waits for an approval, so that nothing starts. */

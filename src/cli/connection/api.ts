@@ -1,5 +1,6 @@
 import { Client as Channel } from '@grpc/grpc-js';
 import type { AdminService } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import type { ConsoleService } from '../../gen/baremetal/fleet/v1/console_service_pb.ts';
 import type { FleetService } from '../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import type { HardwareService } from '../../gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import type { RolloutService } from '../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
@@ -27,6 +28,7 @@ export interface Api {
   readonly fleet: Client<typeof FleetService>;
   readonly rollouts: Client<typeof RolloutService>;
   readonly hardware: Client<typeof HardwareService>;
+  readonly consoles: Client<typeof ConsoleService>;
   close(): void;
 }
 
@@ -87,6 +89,10 @@ export function connect(
     ),
     hardware: createClient(
       async () => (await import('../../gen/baremetal/fleet/v1/hardware_service_pb.ts')).HardwareService,
+      settings,
+    ),
+    consoles: createClient(
+      async () => (await import('../../gen/baremetal/fleet/v1/console_service_pb.ts')).ConsoleService,
       settings,
     ),
     close: () => channel.close(),

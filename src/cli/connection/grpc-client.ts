@@ -44,6 +44,7 @@ export const STREAMING_METHODS: ReadonlySet<string> = new Set([
   'indexMachines',
   'watchEvents',
   'exportAudit',
+  'readConsole',
 ]);
 
 /** The descriptor is loaded with the first call: a command reads those of the services that it calls, and of no others. */

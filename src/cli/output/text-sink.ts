@@ -32,6 +32,11 @@ export class TextSink {
     this.#stream.write(text);
   }
 
+  /** As they are. */
+  bytes(data: Uint8Array): void {
+    this.#stream.write(data);
+  }
+
   line(text: string): void {
     this.write(`${text}\n`);
   }

@@ -42,6 +42,20 @@ export const bmcConfiguration = z
         plaintext: z.enum(['refused', 'allowed']).default('refused'),
       })
       .prefault({}),
+    console: z
+      .strictObject({
+        /** Records the serial console of every machine with a BMC, from when it is registered on. */
+        record: z.boolean().default(false),
+        /** How much of a machine's output is kept. */
+        keep_kib: z.int().min(16).max(65_536).default(1_024),
+        /** How many consoles one replica records: each is a program of its own. */
+        max_recorded: z.int().min(0).max(2_000).default(64),
+        /** A console that is silent for so long is asked whether it is still connected. */
+        check_seconds: z.int().min(5).max(3_600).default(60),
+        /** Keys of BMCs as OpenSSH's known_hosts has them. Without it, no console is reached over SSH. */
+        ssh_known_hosts: filePath.optional(),
+      })
+      .prefault({}),
     boot: z
       .strictObject({
         /** For every boot until it is set again, and not only for the next one. */

@@ -1,7 +1,7 @@
 /** What a provider does to a BMC, whatever protocol it has. Every call may be repeated, and its effect can be observed. */
 import type { HardwareInventory } from '../../domain/install/hardware-inventory.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
-import type { ProbeResult, ProviderCall } from '../provider.ts';
+import type { ConsoleConnection, ConsoleOptions, ProbeResult, ProviderCall } from '../provider.ts';
 
 export interface BmcControl {
   power(call: ProviderCall): Promise<'on' | 'off'>;
@@ -26,6 +26,8 @@ export interface BmcControl {
   ejectMedia(call: ProviderCall): Promise<void>;
   /** Throws a StepFailure where its protocol has neither inventory nor virtual media. */
   checkRedfish(machine: Machine): void;
+  /** Throws a StepFailure, or a ConsoleFailure where the BMC offers no console, or another client has it. */
+  openConsole(machine: Machine, options: ConsoleOptions): Promise<ConsoleConnection>;
   /** Null: an operation is using the BMC. */
   probe(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null>;
   /** Throws a StepFailure where the spec or the configuration rules the BMC out. */

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs';
 import type { AddressRule } from '../../connections/address-rules.ts';
 import type { SourceOfMachine } from '../../connections/credential-source.ts';
 import { isUrl } from '../../connections/endpoint.ts';
+import { LoginBreaker } from '../../connections/login-breaker.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
+import { knownHostsReader } from '../../hosts/known-hosts.ts';
 import { RedfishServices } from '../../redfish/redfish-services.ts';
 import type { ProbeResult } from '../provider.ts';
 import type { BmcConfiguration } from './bmc-configuration.ts';
@@ -50,7 +52,18 @@ export function createBmcControls(
     limitMs: configuration.timeout_seconds * 1000,
   });
   const ipmi = createIpmiControl(bmcs, configuration);
-  const redfish = createRedfishControl(services, configuration);
+  const { check_seconds: checkSeconds, ssh_known_hosts: knownHosts } = configuration.console;
+  const redfish = createRedfishControl(services, configuration, {
+    ipmi: { bmcs, checkMs: checkSeconds * 1000 },
+    ssh: {
+      rule,
+      checkNetwork,
+      logins,
+      knownHosts: knownHosts === undefined ? null : knownHostsReader(knownHosts),
+      breaker: new LoginBreaker({ monotonicNow, credential: 'password', maxRefusals: 1 }),
+      timeoutMs: configuration.timeout_seconds * 1000,
+    },
+  });
   const hasBmc = ({ spec: { bmc_endpoint: endpoint } }: Machine) =>
     endpoint !== '' && !(configuration.protocol === 'ipmi' && isUrl(endpoint));
   const of = (machine: Machine) => (isRedfish(configuration, machine) ? redfish : ipmi);

@@ -20,7 +20,7 @@ import { type BmcConfiguration, type BmcLogin, checkedForIpmi } from './bmc-conf
 import { type BmcLogins, readable } from './bmc-logins.ts';
 import { isAddressRefused, type NetworkCheck } from './bmc-networks.ts';
 import { type IpmiReason, ipmiFailure } from './ipmi-failure.ts';
-import { runIpmitool } from './ipmitool.ts';
+import { type IpmitoolEnd, runIpmitool } from './ipmitool.ts';
 
 /** A BMC whose lock we hold. Both methods return what ipmitool printed, or throw a StepFailure. */
 export interface Bmc {
@@ -29,6 +29,21 @@ export interface Bmc {
   ask(...command: string[]): Promise<string>;
   /** A command that changes something: sent only while we hold the operation. */
   send(...command: string[]): Promise<string>;
+}
+
+/** What a program needs to log in to a BMC whose lock we hold. */
+export interface IpmiSession {
+  readonly where: string;
+  /** Of ipmitool, before its command. */
+  readonly args: readonly string[];
+  readonly password: string;
+  readonly limitMs: number;
+  /** Another command, in a session of its own. */
+  run(...command: string[]): Promise<string>;
+  /** The BMC took the login. */
+  accepted(): void;
+  /** What the end of the program means. */
+  failure(command: string, end: IpmitoolEnd): BmcFailure;
 }
 
 export type Power = 'on' | 'off';
@@ -108,6 +123,47 @@ export class Bmcs {
     return unlessAborted(
       this.#mutex.run(where, signal, () => work(bmc)),
       signal,
+    );
+  }
+
+  /** For a program that stays in its session: the BMC is ours until `start` returns. */
+  async startSession<T>(
+    machine: Machine,
+    { endpoint, signal }: { readonly endpoint: Endpoint; readonly signal: AbortSignal },
+    start: (session: IpmiSession) => Promise<T>,
+  ): Promise<T> {
+    const resolved = await this.#resolve(endpoint, signal);
+    const where = endpointText(resolved);
+    const login = await this.#login(machine, signal);
+    const account = `${login.user}@${where}`;
+    this.#breaker.check(account, login.fingerprint);
+    const session: IpmiSession = {
+      where,
+      args: this.#options(resolved, login, this.#patience),
+      password: login.password,
+      limitMs: this.#patience.limitMs,
+      run: (...command) => this.#run(resolved, command, { machine, patience: this.#patience, signal }),
+      accepted: () => this.#breaker.accepted(account),
+      failure: (command, end) => {
+        const { reason, failure } = ipmiFailure(where, command, end);
+        if (reason === 'AuthenticationFailed') this.#breaker.refused(account, login.fingerprint);
+        return new BmcFailure(reason, failure, where);
+      },
+    };
+    return this.#mutex.run(where, signal, () => start(session));
+  }
+
+  /** One command that changes nothing. Null: an operation is using the BMC. */
+  async tryAsk(
+    machine: Machine,
+    { endpoint, signal }: { readonly endpoint: Endpoint; readonly signal: AbortSignal },
+    command: readonly string[],
+  ): Promise<string | null> {
+    const resolved = await this.#resolve(endpoint, signal);
+    const where = endpointText(resolved);
+    if (this.#mutex.isLocked(where)) return null;
+    return this.#mutex.run(where, signal, () =>
+      this.#run(resolved, command, { machine, patience: PROBE, signal }),
     );
   }
 

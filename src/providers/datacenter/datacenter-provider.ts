@@ -82,7 +82,7 @@ function capabilitiesOf(
   bmcs: BmcControls,
   bmc: NonNullable<DatacenterConfiguration['bmc']>,
   hosts: SshHosts,
-): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing' | 'inventory' | 'media'> {
+): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing' | 'inventory' | 'media' | 'console'> {
   const options = {
     power: createBmcPower({ controlOf: bmcs.of, remoteExec: hosts }),
     netboot: createBmcNetboot({ controlOf: bmcs.of, installs, way: bmc.boot.way }),
@@ -101,6 +101,12 @@ function capabilitiesOf(
       },
       insert: async (call, url) => bmcs.of(call.machine).insertMedia(call, url),
       eject: async (call) => bmcs.of(call.machine).ejectMedia(call),
+    },
+    console: {
+      record: bmc.console.record,
+      keptBytes: bmc.console.keep_kib * 1024,
+      maxRecorded: bmc.console.max_recorded,
+      open: async (machine, options) => bmcs.of(machine).openConsole(machine, options),
     },
     inventory: { readHardware: async (call) => bmcs.of(call.machine).readHardware(call) },
   };

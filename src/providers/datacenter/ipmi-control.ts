@@ -6,6 +6,7 @@ import type { BmcControl } from './bmc-control.ts';
 import { bootDeviceNotSet, isRefusedByBmc } from './bmc-refusal.ts';
 import { type Bmc, BmcFailure, type Bmcs, powerOf } from './bmcs.ts';
 import { type IpmiBootDevice, parseBootFlags } from './boot-flags.ts';
+import { openIpmiConsole } from './ipmi-console.ts';
 
 /**
  * Set System Boot Options, parameter 3: keep the flags although no power command follows within a minute, which is when
@@ -62,6 +63,8 @@ export function createIpmiControl(bmcs: Bmcs, configuration: BmcConfiguration): 
     checkRedfish: (machine) => {
       throw needsRedfish(machine);
     },
+    openConsole: (machine, options) =>
+      openIpmiConsole({ bmcs, checkMs: configuration.console.check_seconds * 1000 }, machine, options),
     probe: (machine, signal) => bmcs.probe(machine, signal),
     checkStart: (machine) => bmcs.checkStart(machine),
   };

@@ -6,7 +6,7 @@
  * is merely killed leaves the session open, and a BMC has only a few.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { KeptOutput } from '../../connections/output.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 
@@ -66,19 +66,38 @@ export function runIpmitool({ args, password, limitMs, signal }: IpmitoolCall): 
 
 /** Node reports some errors of a start as an event, and throws the others. */
 function start(args: readonly string[], password: string): ChildProcessByStdio<null, Readable, Readable> {
+  return startProgram(() =>
+    spawn('ipmitool', args, { ...spawnOptions(password), stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
+}
+
+/** One that is typed to. Its end of input closes its session, so it ends with us. */
+export function startTypedIpmitool(
+  args: readonly string[],
+  password: string,
+): ChildProcessByStdio<Writable, Readable, Readable> {
+  return startProgram(() =>
+    spawn('ipmitool', args, { ...spawnOptions(password), stdio: ['pipe', 'pipe', 'pipe'] }),
+  );
+}
+
+function spawnOptions(password: string) {
+  return {
+    env: { PATH: process.env.PATH, LC_ALL: 'C', IPMITOOL_PASSWORD: password },
+    // In a process group of its own: Ctrl-C on our terminal is for us, and we finish what we have started.
+    detached: true,
+  } as const;
+}
+
+function startProgram<Child>(spawned: () => Child): Child {
   try {
-    return spawn('ipmitool', args, {
-      env: { PATH: process.env.PATH, LC_ALL: 'C', IPMITOOL_PASSWORD: password },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      // In a process group of its own: Ctrl-C on our terminal is for us, and we finish what we have started.
-      detached: true,
-    });
+    return spawned();
   } catch (error) {
     throw notStarted(error as NodeJS.ErrnoException);
   }
 }
 
-function notStarted({ code = 'unknown error' }: NodeJS.ErrnoException): StepFailure {
+export function notStarted({ code = 'unknown error' }: NodeJS.ErrnoException): StepFailure {
   if (code === 'ENOENT' || code === 'EACCES') {
     const message = 'ipmitool is not installed where Ingot runs (Debian: apt install ipmitool)';
     return new StepFailure({ class: 'needs_human', code: 'IPMITOOL_MISSING', message });

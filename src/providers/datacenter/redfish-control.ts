@@ -16,6 +16,7 @@ import type { BmcConfiguration } from './bmc-configuration.ts';
 import type { BmcControl } from './bmc-control.ts';
 import { isAddressRefused } from './bmc-networks.ts';
 import { bootDeviceNotSet } from './bmc-refusal.ts';
+import { openRedfishConsole, type RedfishConsoleDependencies } from './redfish-console.ts';
 
 /** The devices that steps name. */
 const SOURCES = { pxe: 'pxe', disk: 'disk', cd: 'cd', none: 'none' } as const;
@@ -23,6 +24,7 @@ const SOURCES = { pxe: 'pxe', disk: 'disk', cd: 'cd', none: 'none' } as const;
 export function createRedfishControl(
   services: RedfishServices,
   { boot }: Pick<BmcConfiguration, 'boot'>,
+  consoles: Omit<RedfishConsoleDependencies, 'services'>,
 ): BmcControl {
   return {
     power: (call) => services.use(call, async (service) => powerOf(await service.system(), service.where)),
@@ -53,6 +55,7 @@ export function createRedfishControl(
     insertMedia: (call, url) => services.use(call, (service) => insertMedia(service, url, call)),
     ejectMedia: (call) => services.use(call, (service) => ejectMedia(service, call)),
     readHardware: (call) => services.use(call, (service) => readHardware(service, call.log)),
+    openConsole: (machine, options) => openRedfishConsole({ services, ...consoles }, machine, options),
     checkRedfish: () => {},
     async probe(machine, signal) {
       try {

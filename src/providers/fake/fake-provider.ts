@@ -5,6 +5,7 @@
 import { inClusterCondition } from '../../domain/condition/node-observation.ts';
 import type { Inspect, Media, Netboot, PowerControl, Provider, ProviderCall } from '../provider.ts';
 import { createFakeCluster } from './fake-cluster.ts';
+import { createFakeConsole } from './fake-console.ts';
 import { createFakeErasing, createFakeImaging } from './fake-disks.ts';
 import { fakeHardware } from './fake-hardware.ts';
 import { checkFakeLabels, isFakeLabel } from './fake-labels.ts';
@@ -38,6 +39,7 @@ export function createFakeProvider({ name, world, now, switchesPower }: FakeProv
       inspect: createFakeInspect(tasks),
       inventory: { readHardware: async ({ machine, log }) => fakeHardware(machine, log) },
       media: createFakeMedia(tasks),
+      console: createFakeConsole(),
       netboot: createFakeNetboot(tasks),
       imaging: createFakeImaging(tasks),
       erasing: createFakeErasing(tasks),

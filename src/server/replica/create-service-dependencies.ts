@@ -52,6 +52,7 @@ export function createServiceDependencies(
     defaultProvider: configuration.default_provider,
     newOperationId: () => sortableId('op', Date.now(), randomBytes(10)),
     newMachineId: () => sortableId('m', Date.now(), randomBytes(10)),
+    newConsoleSessionId: () => sortableId('console', Date.now(), randomBytes(10)),
     newRolloutId: () => sortableId('ro', Date.now(), randomBytes(10)),
     wake: () => dispatcher.wake(),
     notifyCancel: (operationId) => dispatcher.cancelRequested(operationId),

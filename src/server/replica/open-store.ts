@@ -6,6 +6,7 @@ import { PoolReader } from '../../store/agents/pool-reader.ts';
 import { createPostgresKeepalives } from '../../store/agents/postgres-keepalives.ts';
 import { createRedisKeepalives } from '../../store/agents/redis-keepalives.ts';
 import { DatabaseClock } from '../../store/clock/database-clock.ts';
+import { ConsoleSignals } from '../../store/consoles/console-signals.ts';
 import { Database } from '../../store/database/database.ts';
 import { EventFeed } from '../../store/events/event-feed.ts';
 import { MachineReader } from '../../store/machines/machines.ts';
@@ -23,6 +24,7 @@ export interface Store {
   readonly machines: MachineReader;
   readonly feed: EventFeed;
   readonly logs: LogFollower;
+  readonly consoleSignals: ConsoleSignals;
   readonly keepalives: KeepaliveStore;
   readonly pools: PoolReader;
   readonly ttls: PresenceTtls;
@@ -61,6 +63,7 @@ export async function openStore(options: ReplicaOptions, given: StoreDependencie
     feed: new EventFeed(watching, loops),
     watching,
     logs: new LogFollower(database),
+    consoleSignals: new ConsoleSignals(),
     keepalives,
     pools: new PoolReader({ session: database, keepalives, monotonicNow: () => performance.now() }),
     ttls,

@@ -23,6 +23,7 @@ export function createNotifications(receivers: NoticeReceivers, watch: LoopWatch
   return new Notifications(receivers.store.database, {
     onNotice: (notice) => receive(notice, receivers),
     onConnected: () => {
+      receivers.store.consoleSignals.notifyAll();
       for (const notice of ANYTHING) receive(notice, receivers);
     },
     watch,
@@ -51,6 +52,7 @@ function receive(notice: Notice, receivers: NoticeReceivers): void {
       tokensChanged();
       return;
     default:
-      dispatcher.cancelRequested(notice.slice('cancel:'.length));
+      if (notice.startsWith('console:')) store.consoleSignals.notify(notice.slice('console:'.length));
+      else dispatcher.cancelRequested(notice.slice('cancel:'.length));
   }
 }

@@ -13,6 +13,7 @@ import { startAudit } from '../audit/start-audit.ts';
 import type { Address } from '../settings/settings.ts';
 import { siteHooks } from '../settings/site-hooks.ts';
 import { addressRules } from './address-rules.ts';
+import { createConsoleHost } from './create-console-host.ts';
 import { createDispatcher } from './create-dispatcher.ts';
 import { createNodeDependencies } from './create-node-dependencies.ts';
 import { createProviders } from './create-providers.ts';
@@ -95,6 +96,7 @@ export async function startReplica(
   dispatcher.start();
   running.stopWith(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
   running.start(rollouts);
+  running.start(createConsoleHost(options, services, loops));
   const presence = startReconcilers(options, { store, services, nodes, loops, running });
   const surfaces = { services, nodes, ...access, presence, loops, running };
   return startSurfaces(options, surfaces, (port) => {

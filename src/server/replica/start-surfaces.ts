@@ -23,6 +23,7 @@ import { poolRoutes } from '../../surfaces/rest/pool-routes.ts';
 import { reportRoutes } from '../../surfaces/rest/report-routes.ts';
 import { type SignInDependencies, signInRoutes } from '../../surfaces/rest/sign-in-routes.ts';
 import { adminService } from '../../surfaces/rpc/admin/admin-service.ts';
+import { consoleService } from '../../surfaces/rpc/fleet/console-service.ts';
 import { fleetService } from '../../surfaces/rpc/fleet/fleet-service.ts';
 import { hardwareService } from '../../surfaces/rpc/fleet/hardware-service.ts';
 import { rolloutService } from '../../surfaces/rpc/fleet/rollout-service.ts';
@@ -63,7 +64,7 @@ export async function startSurfaces(
   const { settings, readiness, tls } = options;
   const {
     running,
-    services: { feed, logs },
+    services: { feed, logs, consoleSignals },
   } = given;
   const services = rpcServices(given.services);
   const { idle_connection_seconds, unread_answer_seconds } = options.configuration.limits;
@@ -97,6 +98,7 @@ export async function startSurfaces(
     http.drain();
     feed.close();
     logs.close();
+    consoleSignals.close();
     await grpc.stop(SHUTDOWN_GRACE_MS);
   });
   return { httpPort: http.port, grpcPort: grpc.port };
@@ -125,6 +127,7 @@ function rpcServices(dependencies: ServerDependencies): Service[] {
     rolloutService(dependencies),
     viewService(dependencies),
     hardwareService(dependencies),
+    consoleService(dependencies),
   ];
   return services;
 }

@@ -9,7 +9,14 @@ import type { Database } from './database.ts';
 import { asAway } from './database-away.ts';
 
 /** The payload of a notification: what was committed. */
-export type Notice = 'events' | 'due' | 'logs' | 'tokens' | 'rollouts' | `cancel:${string}`;
+export type Notice =
+  | 'events'
+  | 'due'
+  | 'logs'
+  | 'tokens'
+  | 'rollouts'
+  | `cancel:${string}`
+  | `console:${string}`;
 
 export interface NotificationHandlers {
   readonly onNotice: (notice: Notice) => void;

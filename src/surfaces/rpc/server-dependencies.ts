@@ -7,6 +7,7 @@ import type { StartRunDependencies } from '../../operations/start/start-run.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
 import type { PoolReader } from '../../store/agents/pool-reader.ts';
 import type { BudgetBook } from '../../store/budgets/budget-book.ts';
+import type { ConsoleSignals } from '../../store/consoles/console-signals.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { EventFeed } from '../../store/events/event-feed.ts';
 import type { MachineReader, MachineRegistrar } from '../../store/machines/machines.ts';
@@ -30,6 +31,9 @@ export interface ServerDependencies extends StartRunDependencies {
   readonly defaultProvider: string;
   readonly newMachineId: () => string;
   readonly newRolloutId: () => string;
+  readonly newConsoleSessionId: () => string;
+  /** Something is new on a machine's serial console. */
+  readonly consoleSignals: ConsoleSignals;
   readonly notifyCancel: (operationId: string) => void;
   /** Tokens changed: empty the caches of tokens. */
   readonly tokensChanged: () => void;

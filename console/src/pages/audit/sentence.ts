@@ -44,6 +44,7 @@ const SENTENCES = {
     from === '' ? `started rollout ${subject}` : `set rollout ${subject} to ${words(to)}`,
   view: record,
   hardware: ({ machineId, to }) => `recorded the hardware of ${machineId}: ${to}`,
+  console: ({ machineId, to }) => `serial console of ${machineId}: ${words(to)}`,
 } as const satisfies Record<EventKind, (event: Said) => string>;
 
 export function sentence(event: Said): string {

@@ -9,6 +9,7 @@ import {
   onboardMachine,
   removeMachine,
 } from '../workflows/service-workflows.ts';
+import { consoleMachine } from './console-machine.ts';
 import { createMachine } from './create-machine.ts';
 import { explainMachine } from './explain-machine.ts';
 import { clearMachine, flagMachine, unflagMachine } from './flag-machine.ts';
@@ -44,6 +45,7 @@ const VERBS = [
   explainMachine,
   openMachine,
   sshMachine,
+  consoleMachine,
   onboardMachine,
   decommissionMachine,
   drainMachine,

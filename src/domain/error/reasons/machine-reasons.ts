@@ -18,6 +18,40 @@ export const MACHINE_REASONS = {
     fix: 'list the versions, or inspect the machine',
     commands: ['{ingot} hardware changes {machine_id}', '{ingot} inspect {machine_id}'],
   },
+  CONSOLE_NOT_SUPPORTED: {
+    kind: 'failed_precondition',
+    message: 'the provider <provider> of <machine_id> has no serial console',
+    cause: 'the provider is of a kind without BMCs, or has no section bmc',
+    fix: 'give the machine a provider of kind datacenter with a section bmc, and set spec.bmc_endpoint',
+    commands: ['{ingot} machine show {machine_id}'],
+  },
+  CONSOLE_SESSION_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'there is no session <session_id> of a console that is yours',
+    cause: 'the session was closed, or no client read it for 30 seconds',
+    fix: 'open the console again',
+  },
+  CONSOLE_NOT_WRITER: {
+    kind: 'failed_precondition',
+    message:
+      'nothing was typed: another session, or none, has the turn to write on the console of <machine_id>',
+    cause: 'one session writes at a time, and another one took the turn, or this one never had it',
+    fix: 'ask for the turn, or take it over',
+    commands: ['{ingot} console {machine_id} --steal'],
+  },
+  CONSOLE_NOT_CONNECTED: {
+    kind: 'failed_precondition',
+    message: 'nothing was typed: the console of <machine_id> is not connected: <why>',
+    cause: 'the BMC does not answer, refuses, or is being connected to',
+    fix: 'wait until the console is open; its state says what is missing',
+  },
+  CONSOLE_FULL: {
+    kind: 'resource_exhausted',
+    message: 'the console of <machine_id> has <limit> sessions, and no more are allowed',
+    cause: 'too many have the console open at once',
+    fix: 'close one of them, or read the recorded log',
+    commands: ['{ingot} console {machine_id} --log'],
+  },
   HARDWARE_PROFILE_NOT_FOUND: {
     kind: 'not_found',
     message: 'there is no hardware profile <profile>',
