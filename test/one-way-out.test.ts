@@ -41,6 +41,7 @@ const BY_RULE = [
   'src/hosts/ssh-configuration.ts',
   'src/hosts/ssh-library.ts',
   'src/providers/datacenter/ipmitool.ts',
+  'src/providers/datacenter/ssh-console.ts',
 ];
 
 const root = packageRoot();

@@ -7,6 +7,7 @@ import { ALIASES, COMMANDS } from '../../src/cli/commands.ts';
 import { STREAMING_METHODS } from '../../src/cli/connection/grpc-client.ts';
 import { extraCommands } from '../../src/cli/program.ts';
 import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { ConsoleService } from '../../src/gen/baremetal/fleet/v1/console_service_pb.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { MachineService as V1MachineService } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
@@ -82,6 +83,7 @@ it('the client knows which methods are streams', () => {
     AdminService,
     FleetService,
     RolloutService,
+    ConsoleService,
   ];
   const methods = services.flatMap((service) => [...service.methods]);
   const streams = methods

@@ -120,7 +120,7 @@ describe.skipIf(programs.isMissing)(programs.title('SOL over IPMI'), () => {
     expect(full.droppedBytes).toBeGreaterThan(20_000n);
     expect(full.offset).toBe(full.droppedBytes);
     expect(full.data.length).toBeLessThan(16 * 1024 + 64 * 1024 + 16 * 1024);
-    // A reader who is behind is told how much it missed.
+    // A reader who is behind sees how much it missed.
     const behind = await openConsole(consoles(), machineId, { offset: 0n });
     await behind.shows('0999 xxx');
     expect(behind.dropped()).toBe(full.droppedBytes);

@@ -30,7 +30,7 @@ export async function appendOutput(
   return rows[0]?.held === 1;
 }
 
-/** A line of Ingot's own, by whoever changed something that all readers should see. */
+/** A line of Ingot's own, for what all readers should see. */
 export async function appendMark(
   session: Session,
   machineId: string,
