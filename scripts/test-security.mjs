@@ -11,6 +11,8 @@ const { status } = spawnSync(
   process.execPath,
   [
     fileURLToPath(new URL('./check.mjs', import.meta.url)),
+    // Most are measurements: one at a time, so that they do not measure each other.
+    '--no-file-parallelism',
     'test/security/',
     'test/audit/',
     ...process.argv.slice(2),

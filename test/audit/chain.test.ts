@@ -110,7 +110,10 @@ describe('an export of the whole log', () => {
     expect(verified(again).findings).toEqual([]);
   });
 
-  test('1,000 events are changed in turn, and 1,000 are found by their ids', { tags: ['extended'] }, () => {
+  test('1,000 events are changed in turn, and 1,000 are found by their ids', {
+    tags: ['extended'],
+    timeout: 300_000,
+  }, () => {
     const places = eventLines().slice(0, 1_000);
     expect(places).toHaveLength(1_000);
     let found = 0;

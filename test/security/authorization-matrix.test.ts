@@ -62,7 +62,7 @@ function addToTable(part: string, what: string, rows: readonly MatrixRow[]): voi
 }
 
 test('every method and route lets in exactly the callers that may call it', {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   const rows = await roleRows(site, methods);
   addToTable(
@@ -75,7 +75,7 @@ test('every method and route lets in exactly the callers that may call it', {
   expect(deviations(rows)).toEqual([]);
 });
 
-const SCOPES = { tags: 'extended', timeout: 300_000 } as const;
+const SCOPES = { tags: 'extended', timeout: 900_000 } as const;
 
 test('every method and route keeps to the scope of its caller', SCOPES, async () => {
   const before = await site.server.machines.getMachine({ machineId: site.globex.machineId });

@@ -2,6 +2,7 @@
  * Every method and REST route × every kind of caller × the own and the foreign scope, from the descriptors and the tables of
  * routes. A row has what is expected, and what the server did.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DescService } from '@bufbuild/protobuf';
 import { grantOf, mayCall } from '../../src/domain/access/caller.ts';
 import type { Role } from '../../src/domain/actor.ts';
@@ -99,6 +100,21 @@ function restOutcome(status: number, reason: string): string {
 /** The server was too busy to say: neither let in nor refused. */
 const UNJUDGED: readonly string[] = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED'];
 
+/** A busy host may keep a call from being answered, and an idle connection may be closed as it is used again. */
+const TRIES = 5;
+const BETWEEN_MS = 1_000;
+
+async function verdictOf(call: () => Promise<Verdict>): Promise<Verdict> {
+  for (let tries = 1; ; tries += 1) {
+    const verdict = await call().catch((error: Error) => ({
+      outcome: `not judged: ${error.message}`,
+      text: '',
+    }));
+    if (!verdict.outcome.startsWith('not judged') || tries === TRIES) return verdict;
+    await sleep(BETWEEN_MS);
+  }
+}
+
 /** The refusal of a role and that of a scope have the same code, and different reasons. */
 function refusalOf(code: string, reason: string): string {
   if (reason === 'OUT_OF_SCOPE') return 'OUT_OF_SCOPE';
@@ -111,7 +127,7 @@ function refusalOf(code: string, reason: string): string {
 /** A caller with a role is let in, whatever then becomes of its request; NOT_FOUND is past authorization too. */
 export function roleRows(site: MatrixSite, methods: readonly MatrixMethod[]): Promise<MatrixRow[]> {
   const row = async (method: MatrixMethod, caller: CallerKind): Promise<MatrixRow> => {
-    const { outcome } = await method.call(site, caller.sender, null);
+    const { outcome } = await verdictOf(() => method.call(site, caller.sender, null));
     const actual = outcome === 'NOT_FOUND' || outcome === 'OUT_OF_SCOPE' ? 'let in' : outcome;
     const expected = expectedFor(method, caller);
     return { method: method.name, caller: caller.name, target: 'none', expected, actual };
@@ -182,7 +198,7 @@ async function scopeRow(
 ): Promise<MatrixRow> {
   const { globex } = site;
   const tenant = target === 'own' ? caller : globex;
-  const { outcome, text } = await method.call(site, senders[role], { tenant, caller });
+  const { outcome, text } = await verdictOf(() => method.call(site, senders[role], { tenant, caller }));
   const received = target === 'own' ? text : withoutEcho(text, method, globex);
   const isClean = !wordsOf(globex).test(received);
   const may = mayCall(grantOf(ROLES, { role, scope: null }), method.name, method.needed);

@@ -78,8 +78,9 @@ test('a client that only opens and resets streams is disconnected and learns why
   const session = connectHttp2(`http://${server.grpcAddress}`);
   session.on('error', () => {});
   const goaway = new Promise<number>((resolve) => session.once('goaway', resolve));
-  for (let burst = 0; burst < 40 && !session.closed && !session.destroyed; burst += 1) {
-    const streams = Array.from({ length: 25 }, () =>
+  // A server that is busy reads them slowly, and may be sent more of them.
+  for (let burst = 0; burst < 400 && !session.closed && !session.destroyed; burst += 1) {
+    const streams = Array.from({ length: 100 }, () =>
       session.request({
         ':method': 'POST',
         ':path': LIST,

@@ -29,6 +29,8 @@ export interface FloodRow {
   readonly slowdown: number;
   /** Honest calls that failed. */
   readonly failed: number;
+  /** Those that failed after longer than a connection may be open without a request: this host was late to send them. */
+  readonly late: number;
 }
 
 export interface FloodOptions {
@@ -70,7 +72,7 @@ export async function floods(target: FloodTarget, { scale }: FloodOptions): Prom
     const under = run(target, scale);
     const busy = await honestCalls(target, under);
     const slowdown = Math.round((median(busy.times) / median(quiet.times)) * 10) / 10;
-    rows.push({ flood, ...(await under), slowdown, failed: busy.failed });
+    rows.push({ flood, ...(await under), slowdown, failed: busy.failed, late: busy.late });
   }
   return rows;
 }
@@ -84,13 +86,17 @@ async function honestCalls(target: FloodTarget, over: Promise<unknown>) {
   over.then(end, end);
   const times: number[] = [];
   let failed = 0;
+  let late = 0;
   while (!isOver || times.length < 5) {
     const startedAt = performance.now();
-    if ((await send(target, '/api/v1/nodes', { token: target.token })) !== '200') failed += 1;
-    times.push(performance.now() - startedAt);
+    const isAnswered = (await send(target, '/api/v1/nodes', { token: target.token })) === '200';
+    const elapsedMs = performance.now() - startedAt;
+    times.push(elapsedMs);
+    if (!isAnswered && elapsedMs > target.idleSeconds * 1000) late += 1;
+    else if (!isAnswered) failed += 1;
     await sleep(5);
   }
-  return { times, failed };
+  return { times, failed, late };
 }
 
 interface Sent {

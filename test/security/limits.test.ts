@@ -98,6 +98,7 @@ describe('a body without valid credentials', () => {
 
   it('takes no time of the server: eight of them, beside one that is decoded', {
     tags: ['extended'],
+    timeout: 120_000,
   }, async () => {
     const decoding = await processorTime(() => fromJsonString(RegisterMachineRequestSchema, LARGE));
     let answers: Response[] = [];
@@ -105,8 +106,10 @@ describe('a body without valid credentials', () => {
       processorTime(async () => {
         answers = await Promise.all(Array.from({ length: 8 }, () => post(REGISTER, LARGE)));
       });
-    // The least of several: what else this process does then, such as collecting garbage, counts too.
-    const refusing = [await refuseEight(), await refuseEight(), await refuseEight()];
+    // The least of several: what else this process does then, such as collecting garbage, counts too. A host that sends a body
+    // for longer than the server drops one gets no answer.
+    const refusing: number[] = [];
+    for (let round = 0; round < 5; round += 1) refusing.push(await refuseEight().catch(() => Infinity));
     expect(Math.min(...refusing)).toBeLessThan(decoding);
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(401));
     expect((await fetch(`${server.httpUrl}/readyz`)).status).toBe(200);

@@ -70,6 +70,11 @@ export class RawHttp2 {
     this.#write(frame(FRAMES.rstStream, FLAGS.none, stream, payload));
   }
 
+  /** The message of a call: five bytes, and the end. */
+  end(stream: number): void {
+    this.#write(frame(FRAMES.data, FLAGS.endStream, stream, Buffer.alloc(5)));
+  }
+
   close(): void {
     this.#socket.destroy();
   }

@@ -86,6 +86,20 @@ test.each(['gRPC', 'HTTP'] as const)(
   },
 );
 
+test.each(['gRPC', 'HTTP'] as const)(
+  'a frame that breaks the protocol ends the connection, too: %s',
+  { tags: ['extended'] },
+  async (port) => {
+    const client = await RawHttp2.open({ port: PORTS[port](), ca: authority.ca });
+    const stream = client.request(LIST, { isWhole: false });
+    client.end(stream);
+    client.end(stream);
+    await until(() => client.isClosed);
+    expect(client.goaways[0]).toBe(constants.NGHTTP2_STREAM_CLOSED);
+    client.close();
+  },
+);
+
 test('one that makes many calls in order stays connected', { tags: ['extended'] }, async () => {
   for (const port of ['gRPC', 'HTTP'] as const) {
     const client = await RawHttp2.open({ port: PORTS[port](), ca: authority.ca });
