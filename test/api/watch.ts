@@ -17,11 +17,17 @@ export async function watch(
   onSynced: () => unknown = () => {},
 ): Promise<OperationEvent[]> {
   const seen: OperationEvent[] = [];
+  let work: Promise<unknown> = Promise.resolve();
   for await (const event of from.operations.watchOperations({ sendSynced: true, ...wish })) {
     seen.push(event);
-    if (event.kind === OperationEvent_Kind.SYNCED) void onSynced();
+    if (event.kind === OperationEvent_Kind.SYNCED) {
+      work = Promise.resolve(onSynced());
+      // Its failure is that of the watch, below, and never one of a later test.
+      work.catch(() => {});
+    }
     if (isEnough(event)) break;
   }
+  await work;
   return seen;
 }
 

@@ -159,7 +159,7 @@ test('a watch on one replica sends what another one runs', async () => {
 });
 
 test('a watch shows a cancel as it is asked for, undone and over', async () => {
-  const labels = { 'fake/step-ms': '200' };
+  const labels = { 'fake/step-ms': '3000' };
   const machineId = await newMachine(server, { phase: 'MAINTENANCE', labels });
   const filter = `machine_id=${machineId} AND type=REIMAGE`;
   const statuses: string[] = [];

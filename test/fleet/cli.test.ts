@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { fresh, newMachine, run } from '../api/fleet.ts';
@@ -107,16 +106,21 @@ describe('events', () => {
         .trimEnd()
         .split('\n')
         .filter((line) => line !== '');
-    await sleep(500);
     await own.machines.registerMachine({ machine: { machineId, labels: { 'fake/step-ms': '1' } } });
-    await until(
-      async () => printed().length,
-      (count) => count === 1,
-    );
+    // What happens before it is connected is not followed.
+    let changes = 0;
+    await until(async () => {
+      changes += 1;
+      const machine = { machineId, labels: { 'fake/step-ms': '1', changes: String(changes) } };
+      await own.machines.updateMachine({ machine, updateMask: { paths: ['labels'] } });
+      return printed().length > 0;
+    });
+    const firstId = (): string => JSON.parse(printed()[0] ?? '').event_id as string;
     await run(own, 'ENTER_MAINTENANCE', machineId);
-    const [row] = await own.sql<{ count: string }>('SELECT count(*) FROM events WHERE machine_id = $1', [
-      machineId,
-    ]);
+    const [row] = await own.sql<{ count: string }>(
+      'SELECT count(*) FROM events WHERE machine_id = $1 AND event_id >= $2',
+      [machineId, firstId()],
+    );
     await until(
       async () => printed().length,
       (count) => count === Number(row?.count),
@@ -129,8 +133,8 @@ describe('events', () => {
     own = await startTestServer({ database, dataDir, grpcPort: Number(address.split(':')[1]) });
     await run(own, 'EXIT_MAINTENANCE', machineId);
     const logged = await own.sql<{ event_id: string }>(
-      'SELECT event_id FROM events WHERE machine_id = $1 ORDER BY event_id',
-      [machineId],
+      'SELECT event_id FROM events WHERE machine_id = $1 AND event_id >= $2 ORDER BY event_id',
+      [machineId, firstId()],
     );
     await until(
       async () => printed().length,
@@ -150,12 +154,11 @@ describe('events', () => {
     const { stdout, signals, ended } = launch(server.grpcAddress, `events -f -m ${machineId}`, {
       env: { INGOT_TOKEN: server.adminToken },
     });
-    await sleep(300);
-    await server.machines.registerMachine({ machine: { machineId } });
-    await until(
-      async () => stdout.text,
-      (text) => text !== '',
-    );
+    // What happens before it is connected is not followed.
+    await until(async () => {
+      await server.machines.registerMachine({ machine: { machineId, labels: { at: fresh('at') } } });
+      return stdout.text !== '';
+    });
     signals.emit('SIGINT');
     await ended;
     expect(stdout.text).toMatch(
