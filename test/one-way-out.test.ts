@@ -32,6 +32,7 @@ function connects(text: string): boolean {
 const BY_RULE = [
   'src/clusters/cluster-api.ts',
   'src/connections/address-rules.ts',
+  'src/connections/checked-downloads.ts',
   'src/connections/http-exchange.ts',
   'src/connections/tcp.ts',
   // With the agent that its caller gives it; the server's obeys the rule for configured servers.

@@ -39,6 +39,8 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, Load>>>> 
     remove: async () => (await import('./commands/workflows/service-workflows.ts')).removeMachine,
     inspect: async () => (await import('./commands/workflows/hardware-workflows.ts')).inspectMachine,
     erase: async () => (await import('./commands/workflows/hardware-workflows.ts')).eraseMachine,
+    'erase-certificate': async () =>
+      (await import('./commands/hardware/erase-certificate.ts')).showEraseCertificate,
     migrate: async () => (await import('./commands/workflows/hardware-workflows.ts')).migrateMachine,
     service: async () => (await import('./commands/machines/set-service-state.ts')).setServiceState,
   },

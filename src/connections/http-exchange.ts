@@ -7,6 +7,7 @@ import type { Agent } from 'node:http';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import { pipeline, type Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { AddressNotAllowed } from './address-rules.ts';
 
@@ -14,7 +15,8 @@ export interface HttpExchange {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
+  /** A function opens a stream, for what is too large to be held. */
+  readonly body: string | null | (() => Readable);
   readonly agent: Agent;
   readonly limitMs: number;
   readonly maxAnswerBytes: number;
@@ -87,7 +89,7 @@ function send(wanted: HttpExchange, end: AbortSignal): Promise<HttpAnswer> {
         try {
           if (socket instanceof TLSSocket) wanted.checkPeer?.(socket);
           wanted.beforeSending();
-          finish(request, wanted.body);
+          finish(request, wanted.body, giveUp);
         } catch (error) {
           giveUp(error);
         }
@@ -96,9 +98,10 @@ function send(wanted: HttpExchange, end: AbortSignal): Promise<HttpAnswer> {
   });
 }
 
-function finish(request: ClientRequest, body: string | null): void {
+function finish(request: ClientRequest, body: HttpExchange['body'], giveUp: (error: unknown) => void): void {
   if (body === null) request.end();
-  else request.end(body);
+  else if (typeof body === 'string') request.end(body);
+  else pipeline(body(), request, (error) => error && giveUp(lost(error, false)));
 }
 
 function whenConnected(socket: Socket, then: () => void): void {

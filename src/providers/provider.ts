@@ -9,11 +9,13 @@
  */
 
 import type { NodeObservation } from '../domain/condition/node-observation.ts';
+import type { BiosWish, BootOrderWish } from '../domain/hardware/hardware-change.ts';
 import type { Erasure, Overwrite } from '../domain/install/erasure.ts';
 import type { HardwareInventory } from '../domain/install/hardware-inventory.ts';
 import type { Labels, Machine } from '../domain/machine/machine.ts';
 import type { StepDefinition } from '../domain/operation/step.ts';
 import type { StepFailure } from '../engine/step-handler.ts';
+import type { DriveControl, FirmwareControl, SettingsControl, VolumeControl } from './hardware-changes.ts';
 import type { InstallFacts } from './network-installs.ts';
 import type { Upstream, UpstreamMachine, UpstreamReadCall } from './upstream.ts';
 
@@ -309,7 +311,11 @@ export interface Capabilities {
   readonly inspect: Inspect;
   readonly inventory: Inventory;
   readonly media: Media;
-  readonly console: SerialConsole;
+  readonly bios: SettingsControl<BiosWish>;
+  readonly bootOrder: SettingsControl<BootOrderWish>;
+  readonly firmware: FirmwareControl;
+  readonly volumes: VolumeControl;
+  readonly drives: DriveControl;
   readonly upstream: Upstream;
 }
 

@@ -2,7 +2,8 @@
 import { fieldsOf, linkOf, textOf } from './extended-error.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import type { RedfishSession, ServiceRoot } from './redfish-session.ts';
-import { refusal, type WireAnswer } from './redfish-wire.ts';
+import { taskOf } from './redfish-task.ts';
+import { refusal, type Upload, type WireAnswer } from './redfish-wire.ts';
 import { messageRule, type VendorQuirk } from './vendor-quirk.ts';
 
 export interface Resource {
@@ -50,10 +51,14 @@ export class RedfishService {
     return this.#session.quirks(this.#call.signal);
   }
 
+  /** An answer of any status, for what is no resource, such as a task monitor. */
+  ask(path: string): Promise<WireAnswer> {
+    return this.#session.ask({ method: 'GET', path, signal: this.#call.signal });
+  }
+
   /** Null: it does not exist. */
   async find(path: string): Promise<Resource | null> {
-    const { signal } = this.#call;
-    const answer = await this.#session.ask({ method: 'GET', path, signal });
+    const answer = await this.ask(path);
     if (answer.status === 404) return null;
     if (answer.status >= 300) throw refusal(this.where, path, answer);
     const fields = fieldsOf(answer.body);
@@ -176,11 +181,23 @@ export class RedfishService {
     return this.#started(path, await this.#effect({ method: 'POST', path, body: fields }));
   }
 
+  /** What does not exist is deleted. */
+  async delete(path: string, fields?: Readonly<Record<string, unknown>>): Promise<StartedTask | null> {
+    const answer = await this.#effect({ method: 'DELETE', path, ...(fields && { body: fields }) });
+    return answer.status === 404 ? null : this.#started(path, answer);
+  }
+
+  /** Sends a file with its parts of JSON before it. It may take as long as the file needs. */
+  async upload(path: string, upload: Upload): Promise<StartedTask | null> {
+    return this.#started(path, await this.#effect({ method: 'POST', path, upload }));
+  }
+
   /** Sent only while we hold the operation. */
   async #effect(request: {
-    readonly method: 'PATCH' | 'POST';
+    readonly method: 'PATCH' | 'POST' | 'DELETE';
     readonly path: string;
-    readonly body: unknown;
+    readonly body?: unknown;
+    readonly upload?: Upload;
     readonly headers?: Readonly<Record<string, string>>;
   }): Promise<WireAnswer> {
     const { checkHeld, signal } = this.#call;
@@ -193,7 +210,7 @@ export class RedfishService {
     if (!answer) throw new TypeError('nothing was sent');
     if (answer.status >= 300 && messageRule(answer.messages) !== 'already so')
       throw refusal(this.where, path, answer);
-    const monitor = answer.headers.location ?? linkOf(answer.body);
-    return answer.status === 202 && monitor ? { monitor } : null;
+    const monitor = taskOf(answer);
+    return monitor === null ? null : { monitor };
   }
 }

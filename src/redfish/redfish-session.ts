@@ -5,6 +5,7 @@
  */
 import { fieldsOf, linkOf, textOf } from './extended-error.ts';
 import { RedfishFailure } from './redfish-failure.ts';
+import { pathOf } from './redfish-task.ts';
 import { type RedfishWire, refusal, type WireAnswer, type WireRequest } from './redfish-wire.ts';
 import { quirksOf, type ServiceIdentity, type VendorQuirk } from './vendor-quirk.ts';
 
@@ -25,6 +26,8 @@ export interface ServiceRoot extends ServiceIdentity {
   readonly chassis: string | null;
   readonly managers: string | null;
   readonly updateService: string | null;
+  readonly tasks: string | null;
+  readonly registries: string | null;
   readonly sessions: string;
   /** The query that has a collection answer its members whole; null: it offers none. */
   readonly expandQuery: string | null;
@@ -149,6 +152,8 @@ async function readRoot(wire: RedfishWire, signal: AbortSignal): Promise<Service
     chassis: linkOf(root.Chassis),
     managers: linkOf(root.Managers),
     updateService: linkOf(root.UpdateService),
+    tasks: linkOf(root.Tasks),
+    registries: linkOf(root.Registries),
     expandQuery: expandQueryOf(fieldsOf(fieldsOf(root.ProtocolFeaturesSupported).ExpandQuery)),
     sessions: linkOf(fieldsOf(root.Links).Sessions) ?? SESSIONS,
   };
@@ -159,10 +164,4 @@ function expandQueryOf(offered: Readonly<Record<string, unknown>>): string | nul
   const form = offered.NoLinks === true ? '.' : offered.ExpandAll === true ? '*' : null;
   if (form === null) return null;
   return `?$expand=${form}${offered.Levels === true ? '($levels=1)' : ''}`;
-}
-
-/** A location is a path or a whole address of the same service; only its path is used. */
-function pathOf(location: string | undefined): string | null {
-  if (location === undefined || !URL.canParse(location, 'https://bmc/')) return null;
-  return new URL(location, 'https://bmc/').pathname;
 }

@@ -3,7 +3,9 @@
  * what is not JSON is said to be so, and the certificate is verified by an authority or compared with the one that the machine
  * has pinned. A request that changes something checks once more, on the open connection, that its sender holds the operation.
  */
+import { randomBytes } from 'node:crypto';
 import type { Agent } from 'node:http';
+import { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { type AddressRule, allowedAgent } from '../connections/address-rules.ts';
 import { exchange, NoAnswer } from '../connections/http-exchange.ts';
@@ -17,6 +19,9 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 /** A connection that is not used for so long is closed: BMCs have few. */
 const IDLE_CONNECTION_MS = 5_000;
 
+/** A file may take longer than any other request. */
+const SLOWEST_UPLOAD_BYTES_PER_MS = 100;
+
 export interface WireOptions {
   readonly endpoint: RedfishEndpoint;
   /** The address that was checked; the name is for the certificate. */
@@ -29,11 +34,22 @@ export interface WireOptions {
   readonly limitMs: number;
 }
 
+/** A file, and what is said of it in JSON: a multipart body, as MultipartHttpPushUri takes it (DSP0266). */
+export interface Upload {
+  readonly parts: Readonly<Record<string, unknown>>;
+  /** What the part of the file is called. */
+  readonly part: string;
+  readonly fileName: string;
+  readonly bytes: number;
+  readonly open: () => Readable;
+}
+
 export interface WireRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  readonly upload?: Upload;
   readonly signal: AbortSignal;
   /** Right before it is sent; throws where it may not be sent any more. */
   readonly beforeSending?: () => void;
@@ -102,8 +118,10 @@ export class RedfishWire {
     return error instanceof NoAnswer ? failureWithoutAnswer(this.where, error) : error;
   }
 
-  async #exchange({ method, path, headers, body, signal, beforeSending }: WireRequest): Promise<WireAnswer> {
-    const text = body === undefined ? null : JSON.stringify(body);
+  async #exchange(request: WireRequest): Promise<WireAnswer> {
+    const { method, path, headers, body, upload, signal, beforeSending } = request;
+    const sent = upload ? multipart(upload) : jsonBody(body);
+    const { limitMs } = this.#options;
     const answer = await exchange({
       method,
       url: new URL(path, this.#origin),
@@ -111,14 +129,12 @@ export class RedfishWire {
         host: this.where,
         accept: 'application/json',
         'odata-version': '4.0',
-        ...(text === null
-          ? {}
-          : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+        ...(sent && { 'content-type': sent.type, 'content-length': String(sent.bytes) }),
         ...headers,
       },
-      body: text,
+      body: sent === null ? null : sent.body,
       agent: this.#agent,
-      limitMs: this.#options.limitMs,
+      limitMs: upload ? limitMs + upload.bytes / SLOWEST_UPLOAD_BYTES_PER_MS : limitMs,
       maxAnswerBytes: MAX_ANSWER_BYTES,
       signal,
       beforeSending: beforeSending ?? (() => {}),
@@ -145,6 +161,40 @@ export class RedfishWire {
   }
 }
 
+interface SentBody {
+  readonly type: string;
+  readonly bytes: number;
+  readonly body: string | (() => Readable);
+}
+
+function jsonBody(body: unknown): SentBody | null {
+  if (body === undefined) return null;
+  const text = JSON.stringify(body);
+  return { type: 'application/json', bytes: Buffer.byteLength(text), body: text };
+}
+
+function multipart({ parts, part, fileName, bytes, open }: Upload): SentBody {
+  const boundary = `ingot-${randomBytes(16).toString('hex')}`;
+  const head = Object.entries(parts)
+    .map(
+      ([name, value]) =>
+        `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\nContent-Type: application/json\r\n\r\n${JSON.stringify(value)}\r\n`,
+    )
+    .join('');
+  const before = `${head}--${boundary}\r\nContent-Disposition: form-data; name="${part}"; filename="${fileName}"\r\nContent-Type: application/octet-stream\r\n\r\n`;
+  const after = `\r\n--${boundary}--\r\n`;
+  const whole = async function* () {
+    yield Buffer.from(before);
+    yield* open();
+    yield Buffer.from(after);
+  };
+  return {
+    type: `multipart/form-data; boundary=${boundary}`,
+    bytes: Buffer.byteLength(before) + bytes + Buffer.byteLength(after),
+    body: () => Readable.from(whole()),
+  };
+}
+
 function fingerprintOf(socket: TLSSocket): string {
   return (socket.getPeerCertificate().fingerprint256 ?? '').replaceAll(':', '').toLowerCase();
 }
@@ -161,7 +211,8 @@ export function refusal(where: string, path: string, answer: WireAnswer): Redfis
   return new RedfishFailure('CommandRefused', where, detail);
 }
 
-function retryAfterMs(header: string | undefined): number | undefined {
+/** In seconds; a date, which is allowed too, is ignored. */
+export function retryAfterMs(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
 }
 

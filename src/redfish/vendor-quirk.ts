@@ -21,6 +21,10 @@ export interface VendorQuirk {
   readonly notMachines: RegExp | null;
   /** Entries of the firmware inventory that are not what is installed. */
   readonly otherFirmware: RegExp | null;
+  /** What an update of firmware names: the entry of the inventory, the resource that it is the firmware of, or nothing. */
+  readonly updateTargets: 'component' | 'owner' | 'none';
+  /** How a task that waits for a reset is called, by the state of its job or the id of its message, beside TaskState Pending. */
+  readonly scheduledTask: RegExp | null;
   readonly source: string;
 }
 
@@ -33,6 +37,8 @@ const STANDARD = {
   cdTargets: ['Cd', 'UsbCd'],
   notMachines: null,
   otherFirmware: null,
+  scheduledTask: null,
+  updateTargets: 'component',
 } as const;
 
 /** The first row that matches counts. */
@@ -42,8 +48,10 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     vendor: 'Dell iDRAC',
     matches: byName(/\bDell\b/i),
     otherFirmware: /^(?:Previous|Current|Available)-/,
+    scheduledTask: /^Scheduled$|\bJCP001$/,
+    updateTargets: 'none',
     source:
-      'beside what is installed it lists each version that can be gone back to: captured from an R750, iDRAC 6.00',
+      'beside what is installed it lists each version that can be gone back to: captured from an R750, iDRAC 6.00; the task of a scheduled job reads Starting: dell/iDRAC-Redfish-Scripting; it finds the target of an update in the image: NVIDIA/libredfish',
   },
   {
     ...STANDARD,
@@ -57,8 +65,9 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     vendor: 'Supermicro',
     matches: byName(/Super ?micro/i),
     cdTargets: ['UsbCd', 'Cd'],
+    updateTargets: 'owner',
     source:
-      'a change without BootSourceOverrideMode reverts it: DMTF/Redfishtool #106; virtual media boots as UsbCd: openstack/sushy',
+      'a change without BootSourceOverrideMode reverts it: DMTF/Redfishtool #106; virtual media boots as UsbCd: openstack/sushy; an update names Bios and Managers: NVIDIA/libredfish',
   },
   {
     ...STANDARD,

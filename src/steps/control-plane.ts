@@ -1,5 +1,6 @@
 /** What steps need of the control plane itself, whatever the machine's provider: a dependency of its own, not a capability. */
 import type { HardwareVerdict } from '../domain/hardware/hardware-profile.ts';
+import type { Erasure } from '../domain/install/erasure.ts';
 import type { HardwareInventory } from '../domain/install/hardware-inventory.ts';
 import type { ProviderCall } from '../providers/provider.ts';
 import type { HardwareMoves } from './hardware/hardware-moves.ts';
@@ -8,6 +9,15 @@ export interface ControlPlane {
   readonly nodeServices: NodeServices;
   readonly hardware: HardwareMoves;
   readonly inventories: HardwareInventories;
+  readonly evidence: EraseEvidence;
+}
+
+/** The signed evidence of erasures. */
+export interface EraseEvidence {
+  /** The operation has its certificate. */
+  isRecorded(call: ProviderCall): Promise<boolean>;
+  /** Twice for one operation is once. */
+  record(call: ProviderCall, erasure: Erasure, erasedBy: 'installer' | 'bmc'): Promise<void>;
 }
 
 /** What is known of machines' hardware. */

@@ -13,8 +13,12 @@ import { bootEraser } from './disks/boot-eraser.ts';
 import { eraseDisks } from './disks/erase-disks.ts';
 import { repaveImage } from './disks/repave-image.ts';
 import { awaitReplacement } from './hardware/await-replacement.ts';
+import { biosSettings } from './hardware/bios-settings.ts';
+import { bootOrder } from './hardware/boot-order.ts';
 import { finishMigration } from './hardware/finish-migration.ts';
+import { firmwareUpdate } from './hardware/firmware-update.ts';
 import { inspectHardware } from './hardware/inspect-hardware.ts';
+import { raid } from './hardware/raid.ts';
 import { replaceHardware } from './hardware/replace-hardware.ts';
 import { rmaAction } from './hardware/rma-action.ts';
 import { verifyHardware } from './hardware/verify-hardware.ts';
@@ -50,6 +54,10 @@ export const STEP_KINDS: ReadonlyMap<string, AnyStepKind> = new Map(
     inspectHardware,
     verifyHardware,
     virtualMedia,
+    biosSettings,
+    bootOrder,
+    firmwareUpdate,
+    raid,
     workflowStage,
   ].map((kind) => [kind.kind, kind as AnyStepKind]),
 );

@@ -9,7 +9,7 @@ import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { Memo } from '../domain/operation/step.ts';
 import type { StepContext, StepHandler } from '../engine/step-handler.ts';
 import { type FakeState, settle } from '../providers/fake/fake-state.ts';
-import { NO_CONTROL_PLANE } from './control-plane.fixture.ts';
+import { memoryEvidence, NO_CONTROL_PLANE } from './control-plane.fixture.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { canUndo, handlerFor, STEP_KINDS } from './registry.ts';
 import { type End, type Scenario, type ScenarioWorld, StepRun } from './step-proof.fixture.ts';
@@ -79,6 +79,94 @@ function recordedInventories(): ControlPlane {
   };
 }
 
+const keptEvidence = (): ControlPlane => ({ ...NO_CONTROL_PLANE, evidence: memoryEvidence() });
+const OS_VOLUME = { name: 'os', level: 'RAID1', drives: ['D1', 'D2'], capacity_bytes: 0 } as const;
+const DATA_VOLUME = { name: 'data', level: 'RAID5', drives: ['D3', 'D4', 'D5'], capacity_bytes: 0 } as const;
+const isAtRest = ({ power, task }: End['body']) => power === 'on' && task === null;
+
+const HARDWARE_PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
+  'bios-settings': {
+    'that differ': {
+      config: { attributes: { LogicalProc: 'Disabled' } },
+      leaves: {
+        body: {
+          bios: { LogicalProc: 'Disabled', SriovGlobalEnable: 'Disabled', WorkloadProfile: 'Balanced' },
+        },
+        tasks: ['bios {"LogicalProc":"Disabled"}', 'reboot'],
+      },
+      unstoppable: true,
+      undone: isAtRest,
+    },
+    'that differ, by switching the power': {
+      config: { attributes: { LogicalProc: 'Disabled' } },
+      switchesPower: true,
+      leaves: { body: { bootCount: 2 }, tasks: ['bios {"LogicalProc":"Disabled"}', 'shutdown', 'reboot'] },
+      undone: isAtRest,
+    },
+    'that wait for a reset': {
+      config: { attributes: { LogicalProc: 'Disabled' } },
+      world: { biosPending: { LogicalProc: 'Disabled' } },
+      leaves: { body: { bootCount: 2 }, tasks: ['reboot'] },
+      unstoppable: true,
+      undone: isAtRest,
+    },
+    'that are as wanted': {
+      config: { attributes: { LogicalProc: 'Enabled', SriovGlobalEnable: 'Disabled' } },
+      leaves: { body: { bootCount: 1 }, tasks: [] },
+      undone: isAtRest,
+    },
+  },
+  'boot-order': {
+    'that differs': {
+      config: { order: ['pxe'] },
+      leaves: {
+        body: { bootOrder: ['pxe', 'disk', 'http'], bootCount: 1 },
+        tasks: ['boot-order ["pxe","disk","http"]'],
+      },
+      undone: isAtRest,
+    },
+    'that is as wanted': {
+      config: { order: ['disk', 'pxe'] },
+      leaves: { tasks: [] },
+      undone: isAtRest,
+    },
+  },
+  'firmware-update': {
+    'to another version': {
+      config: { component: 'BIOS', version: '2.0', image_url: 'http://site/bios', sha256: '0'.repeat(64) },
+      leaves: { body: { firmware: { BIOS: '2.0', BMC: '1.0' } }, tasks: ['firmware {"BIOS":"2.0"}'] },
+      // What has started is waited for: it is never half written.
+      undone: ({ firmware, task }) => ['1.0', '2.0'].includes(firmware.BIOS ?? '') && task === null,
+    },
+    'to the version that it has': {
+      config: { component: 'BIOS', version: '1.0', image_url: 'http://site/bios', sha256: '0'.repeat(64) },
+      leaves: { tasks: [] },
+      undone: isAtRest,
+    },
+  },
+  raid: {
+    'of two volumes in place of another': {
+      config: { volumes: [OS_VOLUME, DATA_VOLUME], destroy_existing: true },
+      world: { volumes: [{ ...OS_VOLUME, name: 'old' }] },
+      leaves: {
+        body: { volumes: [OS_VOLUME, DATA_VOLUME] },
+        tasks: [
+          expect.stringMatching(/^volume .*"kind":"delete".*"name":"old"/),
+          expect.stringMatching(/^volume .*"kind":"create".*"name":"os"/),
+          expect.stringMatching(/^volume .*"kind":"create".*"name":"data"/),
+        ],
+      },
+      undone: isAtRest,
+    },
+    'that is there': {
+      config: { volumes: [OS_VOLUME] },
+      world: { volumes: [OS_VOLUME] },
+      leaves: { tasks: [] },
+      undone: isAtRest,
+    },
+  },
+};
+
 const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
   netboot: {
     'to PXE': {
@@ -144,8 +232,16 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
     },
   },
   'erase-disks': {
+    'by the BMC': {
+      config: { by: 'bmc' },
+      world: { image: 'old', clusterRef: 'prod' },
+      controlPlane: keptEvidence,
+      leaves: { body: { image: '', clusterRef: '', power: 'on' }, tasks: ['drive-erase sda'] },
+      undone: ({ image, task }) => ['old', ''].includes(image) && task === null,
+    },
     'of a machine with an image': {
       config: { overwrite: 'whole' },
+      controlPlane: keptEvidence,
       world: { image: 'old', clusterRef: 'prod' },
       leaves: { body: { image: '', clusterRef: '', power: 'off' }, tasks: ['erase'] },
       // A started erasure always runs to its end, never half.
@@ -237,6 +333,7 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
       leaves: { body: { media: '' }, tasks: [expect.stringMatching(/^media/)] },
     },
   },
+  ...HARDWARE_PROOFS,
   'verify-hardware': {
     'of a machine as it is expected': {
       config: {},

@@ -7,12 +7,18 @@ import {
   IPMITOOL_SCENARIOS,
   openBmcScenarioSite,
 } from './bmc-scenarios.ts';
+import { CHANGE_SCENARIOS } from './change-scenarios.ts';
 import { HARDWARE_SCENARIOS } from './hardware-scenarios.ts';
 import { REDFISH_SCENARIOS } from './redfish-scenarios.ts';
 import { follow, followAll, TIME_LIMIT } from './scenario.ts';
 
 let site: BmcScenarioSite;
-const advice = followAll({ ...BMC_SCENARIOS, ...HARDWARE_SCENARIOS, ...REDFISH_SCENARIOS });
+const advice = followAll({
+  ...BMC_SCENARIOS,
+  ...HARDWARE_SCENARIOS,
+  ...REDFISH_SCENARIOS,
+  ...CHANGE_SCENARIOS,
+});
 beforeAll(async () => {
   site = await openBmcScenarioSite();
   advice.start(site);

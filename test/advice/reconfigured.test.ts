@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FAILURE_CODES, type FailureCode } from '../../src/domain/error/failure-code.ts';
 import { BMC_SCENARIOS, IPMITOOL_SCENARIOS } from './bmc-scenarios.ts';
+import { CHANGE_SCENARIOS } from './change-scenarios.ts';
 import { HARDWARE_SCENARIOS } from './hardware-scenarios.ts';
 import { HOST_SCENARIOS } from './host-scenarios.ts';
 import { MAAS_SCENARIOS } from './maas-scenarios.ts';
@@ -21,6 +22,7 @@ const SCENARIOS = {
   ...BMC_SCENARIOS,
   ...REDFISH_SCENARIOS,
   ...HARDWARE_SCENARIOS,
+  ...CHANGE_SCENARIOS,
   ...IPMITOOL_SCENARIOS,
   ...MAAS_SCENARIOS,
   ...RECONFIGURED_SCENARIOS,

@@ -310,6 +310,7 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     getHardware: 'reads',
     listHardwareChanges: 'reads',
     diffHardware: 'reads',
+    getEraseCertificate: 'reads',
     listHardwareProfiles: 'reads',
     setHardwareProfile: { kind: 'hardware', call: () => newProfile() },
     deleteHardwareProfile: {

@@ -43,6 +43,11 @@ const METHODS = {
   inventory: { readHardware: 'read' },
   console: { open: 'read' },
   media: { inserted: 'read', insert: 'effect', eject: 'effect' },
+  bios: { compare: 'read', stage: 'effect', taskState: 'read' },
+  bootOrder: { compare: 'read', stage: 'effect', taskState: 'read' },
+  firmware: { compare: 'read', update: 'effect', findUpdate: 'read', taskState: 'read' },
+  volumes: { compare: 'read', change: 'effect', taskState: 'read' },
+  drives: { list: 'read', erase: 'effect', findErasure: 'read', taskState: 'read' },
   upstream: {
     find: 'read',
     findOnly: 'read',

@@ -13,6 +13,7 @@ import { RedfishSimulator } from '../parts/redfish/simulator.ts';
 import { SerialLine } from '../parts/serial-line.ts';
 import { createKey } from '../parts/sshd.ts';
 import { until } from '../parts/until.ts';
+import { changeCases, changesSnapshot, startImageServer } from './change-cases.ts';
 import {
   CLUSTER,
   type ConnectedSite,
@@ -81,6 +82,7 @@ let connected: ConnectedSite;
 let bmc: IpmiBmc;
 /** IPMI has no inventory. */
 let redfish: RedfishSimulator;
+let images: Awaited<ReturnType<typeof startImageServer>>;
 let site: Site;
 let denied: Site;
 let reboots = '';
@@ -155,12 +157,12 @@ const cases: Cases = {
     prepare: async () => redfish.insert(ISO),
     run: (call) => site.can.media.eject(throughRedfish(call)),
   },
-  'console.open': {
-    run: async ({ machine, signal }) => {
-      const connection = await site.can.console.open(machine, { signal, inUse: 'leave' });
-      await connection.close();
-    },
-  },
+  ...changeCases(
+    () => site.can,
+    () => redfish,
+    throughRedfish,
+    () => images.url,
+  ),
   'netboot.bootDevice': { prepare: switchedOn, run: (call) => site.can.netboot.bootDevice(call) },
   'netboot.setBootDevice': {
     prepare: switchedOn,
@@ -205,6 +207,7 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
       clusters,
       bmc: { ...bmcFields(bmc), power_off_seconds: 20, redfish: { plaintext: 'allowed' } },
     });
+    images = await startImageServer();
     redfish = await RedfishSimulator.start({ tls: null, user: bmc.user, password: bmc.password });
     const strangerKey = join(host.dir, 'stranger');
     createKey(strangerKey, 'ed25519');
@@ -228,6 +231,7 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
         ...(connected.snapshot() as object),
         power: [bmc.isOn(), bmc.boots()],
         media: redfish.media,
+        changes: changesSnapshot(redfish),
         nextBoot: readFileSync(bootFile(), 'utf8'),
         reboots: readFileSync(reboots, 'utf8'),
         order: installs.order_,
@@ -270,6 +274,7 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
       close: async () => {
         for (const each of [site, denied]) each.remove();
         await site.provider.stop?.();
+        images.stop();
         await redfish.stop();
         await bmc.stop();
         await connected.close();

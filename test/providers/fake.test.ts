@@ -11,8 +11,22 @@ type FakeCapabilities = Capabilities & { readonly netboot: Netboot; readonly ima
 const CLUSTER = 'cluster-a';
 const world = new MemoryFakeWorld();
 const provider = createFakeProvider({ name: 'fake', world, now: Date.now });
-const { power, netboot, imaging, erasing, cluster, remoteExec, inspect, inventory, media, console } =
-  provider.capabilities as FakeCapabilities;
+const {
+  power,
+  netboot,
+  imaging,
+  erasing,
+  cluster,
+  remoteExec,
+  inspect,
+  inventory,
+  media,
+  bios,
+  bootOrder,
+  firmware,
+  volumes,
+  drives,
+} = provider.capabilities as FakeCapabilities;
 
 const machine = (labels: Readonly<Record<string, string>> = { 'fake/step-ms': '0' }) => {
   const sample = sampleMachine({ labels });
@@ -27,6 +41,10 @@ const labelled = (call: ProviderCall, labels: Readonly<Record<string, string>>) 
 });
 
 const FRESH = put({});
+const BIOS = { LogicalProc: 'Disabled' };
+const FIRMWARE = { component: 'BIOS', version: '2.0', image_url: 'http://site/bios', sha256: '' };
+const VOLUME = { name: 'os', level: 'RAID1', drives: ['a', 'b'], capacity_bytes: 0 } as const;
+const RAID = { controller: '', volumes: [VOLUME], destroy_existing: false };
 const JOINED = put({ clusterRef: CLUSTER });
 const CORDONED = put({ clusterRef: CLUSTER, cordonedBy: 'op-0' });
 
@@ -66,6 +84,26 @@ const cases: Cases = {
   'media.inserted': { prepare: FRESH, run: (call) => media.inserted(call) },
   'media.insert': { prepare: FRESH, run: (call) => media.insert(call, 'http://site/rescue.iso') },
   'media.eject': { prepare: put({ media: 'http://site/rescue.iso' }), run: (call) => media.eject(call) },
+  'bios.compare': { prepare: FRESH, run: (call) => bios.compare(call, BIOS) },
+  'bios.stage': { prepare: FRESH, run: (call) => bios.stage(call, BIOS) },
+  'bios.taskState': { prepare: FRESH, run: (call) => bios.taskState(call, 'bios') },
+  'bootOrder.compare': { prepare: FRESH, run: (call) => bootOrder.compare(call, ['pxe']) },
+  'bootOrder.stage': { prepare: FRESH, run: (call) => bootOrder.stage(call, ['pxe']) },
+  'bootOrder.taskState': { prepare: FRESH, run: (call) => bootOrder.taskState(call, 'boot-order') },
+  'firmware.compare': { prepare: FRESH, run: (call) => firmware.compare(call, FIRMWARE) },
+  'firmware.update': { prepare: FRESH, run: (call) => firmware.update(call, FIRMWARE) },
+  'firmware.findUpdate': { prepare: FRESH, run: (call) => firmware.findUpdate(call) },
+  'firmware.taskState': { prepare: FRESH, run: (call) => firmware.taskState(call, 'firmware') },
+  'volumes.compare': { prepare: FRESH, run: (call) => volumes.compare(call, RAID) },
+  'volumes.change': {
+    prepare: FRESH,
+    run: (call) => volumes.change(call, RAID, { kind: 'create', volume: VOLUME }),
+  },
+  'volumes.taskState': { prepare: FRESH, run: (call) => volumes.taskState(call, 'volume') },
+  'drives.list': { prepare: FRESH, run: (call) => drives.list(call) },
+  'drives.erase': { prepare: put({ image: 'old' }), run: (call) => drives.erase(call, 'sda') },
+  'drives.findErasure': { prepare: FRESH, run: (call) => drives.findErasure(call, 'sda') },
+  'drives.taskState': { prepare: FRESH, run: (call) => drives.taskState(call, 'drive-erase') },
   'inventory.readHardware': { prepare: FRESH, run: (call) => inventory.readHardware(call) },
   'inspect.host': { prepare: FRESH, run: (call) => inspect.host(call.machine, call.signal) },
   'inspect.bmc': { prepare: FRESH, run: (call) => inspect.bmc(call.machine, call.signal) },

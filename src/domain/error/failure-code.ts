@@ -6,6 +6,7 @@
 import type { FailureRow } from './failures/advice.ts';
 import { CLUSTER_FAILURES } from './failures/cluster-failures.ts';
 import { ENGINE_FAILURES } from './failures/engine-failures.ts';
+import { HARDWARE_FAILURES } from './failures/hardware-failures.ts';
 import { HOST_FAILURES } from './failures/host-failures.ts';
 import { MAAS_FAILURES } from './failures/maas-failures.ts';
 import { ONBOARDING_FAILURES } from './failures/onboarding-failures.ts';
@@ -13,6 +14,7 @@ import { ONBOARDING_FAILURES } from './failures/onboarding-failures.ts';
 export const FAILURE_GROUPS = {
   'The engine and the server': ENGINE_FAILURES,
   'Hosts, BMCs and installations': HOST_FAILURES,
+  'Changes of hardware': HARDWARE_FAILURES,
   Clusters: CLUSTER_FAILURES,
   MAAS: MAAS_FAILURES,
   'Onboarding and decommission': ONBOARDING_FAILURES,
@@ -21,6 +23,7 @@ export const FAILURE_GROUPS = {
 export const FAILURES = {
   ...ENGINE_FAILURES,
   ...HOST_FAILURES,
+  ...HARDWARE_FAILURES,
   ...CLUSTER_FAILURES,
   ...MAAS_FAILURES,
   ...ONBOARDING_FAILURES,

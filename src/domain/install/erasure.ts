@@ -10,6 +10,11 @@ export const ERASE_METHODS = {
   'ata-enhanced': 'ATA enhanced secure erase: the drive erased all sectors, reallocated ones included',
   'ata-secure-erase': 'ATA secure erase: the drive erased all sectors that can be addressed',
   'blkdiscard-secure': 'secure discard of the whole disk',
+  'bmc-block-erase': 'Drive.SecureErase of the BMC, block erase: the drive erased all blocks',
+  'bmc-cryptographic-erase':
+    'Drive.SecureErase of the BMC, cryptographic erase: the drive replaced its encryption key',
+  'bmc-overwrite': 'Drive.SecureErase of the BMC, overwrite: the drive overwrote all blocks',
+  'bmc-secure-erase': 'Drive.SecureErase of the BMC, in the way of its controller',
   'overwrite-full': 'zeros over every block that can be addressed',
   'overwrite-partial': 'zeros over the first and the last part alone',
   none: 'nothing was done',
@@ -38,6 +43,8 @@ export interface DiskErasure {
   /** What was not done, and why; empty: nothing. */
   readonly not_done: string;
   readonly seconds: number | null;
+  /** When it was over, where that is known of each disk. */
+  readonly at?: string;
 }
 
 /** A disk that is not part of the machine: removable, on USB, read-only. */

@@ -175,7 +175,6 @@ const SERVERS_OWN = [
   'phase',
   'stage',
   'boot-eraser',
-  'erase-disks',
   'replace-hardware',
   'await-replacement',
   'finish-migration',

@@ -24,6 +24,11 @@ export const PLAN_STEP_KINDS = [
   'inspect',
   'verify_hardware',
   'media',
+  'bios_settings',
+  'boot_order',
+  'firmware_update',
+  'raid',
+  'erase_disks',
 ] as const;
 
 /** A field has underscores where the name of the kind has dashes. */

@@ -15,6 +15,7 @@ import { BmcLogins } from './bmc-logins.ts';
 import { createNetworkCheck } from './bmc-networks.ts';
 import { Bmcs } from './bmcs.ts';
 import { createIpmiControl } from './ipmi-control.ts';
+import type { UseRedfish } from './redfish-changes.ts';
 import { createRedfishControl } from './redfish-control.ts';
 
 export interface BmcControls {
@@ -24,6 +25,8 @@ export interface BmcControls {
   checkStart(machine: Machine): void;
   /** Where the BMC is not reached over Redfish. */
   checkRedfish(machine: Machine): void;
+  /** For what only Redfish has. Throws a StepFailure where the BMC is not reached over it. */
+  readonly useRedfish: UseRedfish;
   /** Ends what is kept open at BMCs. */
   stop(): Promise<void>;
 }
@@ -75,6 +78,10 @@ export function createBmcControls(
       logins.check(machine);
     },
     checkRedfish: (machine) => of(machine).checkRedfish(machine),
+    async useRedfish(call, work) {
+      of(call.machine).checkRedfish(call.machine);
+      return services.use(call, work);
+    },
     stop: () => services.stop(),
   };
 }

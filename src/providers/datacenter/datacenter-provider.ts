@@ -6,6 +6,7 @@ import type { HostFiles } from '../../clusters/joining-host.ts';
 import { createNodeControl, probeCluster } from '../../clusters/node-control.ts';
 import { checkNodeNameLabel, NODE_NAME_LABEL } from '../../clusters/node-name.ts';
 import type { AddressRules } from '../../connections/address-rules.ts';
+import { CheckedDownloads } from '../../connections/checked-downloads.ts';
 import { type CredentialSources, sourceOfMachine } from '../../connections/credential-source.ts';
 import { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
@@ -16,6 +17,7 @@ import { createBmcPower } from './bmc-power.ts';
 import type { DatacenterConfiguration } from './datacenter-configuration.ts';
 import { erasingByReports } from './network-erase.ts';
 import { withNetworkInstalls } from './network-install.ts';
+import { createRedfishChanges, type RedfishChanges } from './redfish-changes.ts';
 import { datacenterStartChecks } from './start-checks.ts';
 
 export interface DatacenterProviderOptions {
@@ -78,11 +80,11 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
 }
 
 function capabilitiesOf(
-  { installs, now }: DatacenterProviderOptions,
+  { installs, now, addresses }: DatacenterProviderOptions,
   bmcs: BmcControls,
   bmc: NonNullable<DatacenterConfiguration['bmc']>,
   hosts: SshHosts,
-): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing' | 'inventory' | 'media' | 'console'> {
+): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing' | 'inventory' | 'media'> & RedfishChanges {
   const options = {
     power: createBmcPower({ controlOf: bmcs.of, remoteExec: hosts }),
     netboot: createBmcNetboot({ controlOf: bmcs.of, installs, way: bmc.boot.way }),
@@ -109,5 +111,6 @@ function capabilitiesOf(
       open: async (machine, options) => bmcs.of(machine).openConsole(machine, options),
     },
     inventory: { readHardware: async (call) => bmcs.of(call.machine).readHardware(call) },
+    ...createRedfishChanges(bmcs.useRedfish, new CheckedDownloads(addresses.machines)),
   };
 }

@@ -74,7 +74,7 @@ function needsRedfish({ machineId }: Machine): StepFailure {
   return new StepFailure({
     class: 'permanent',
     code: 'REDFISH_NOT_OFFERED',
-    message: `the BMC of ${machineId} is reached over IPMI, which has neither an inventory nor virtual media; set spec.bmc_endpoint to the URL of its Redfish service`,
+    message: `the BMC of ${machineId} is reached over IPMI, which has no inventory, no virtual media and no settings; set spec.bmc_endpoint to the URL of its Redfish service`,
   });
 }
 

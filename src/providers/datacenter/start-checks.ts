@@ -47,6 +47,11 @@ export function datacenterStartChecks({
     },
     inventory: checkRedfish,
     media: checkRedfish,
+    bios: checkRedfish,
+    bootOrder: checkRedfish,
+    firmware: checkRedfish,
+    volumes: checkRedfish,
+    drives: checkRedfish,
     remoteExec: (machine) => hosts.checkStart(machine),
     cluster: (machine, { kind, config }) => {
       clusterNamed(clusters, String(config.cluster_ref ?? machine.spec.target_cluster_ref));

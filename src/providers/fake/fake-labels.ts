@@ -18,6 +18,11 @@ const PLAUSIBLE_MS = {
   shutdown: 2_000,
   exec: 300,
   media: 300,
+  bios: 300,
+  'boot-order': 300,
+  firmware: 4_000,
+  volume: 1_000,
+  'drive-erase': 4_000,
   drain: 2_000,
   // Requests to an API, which is done with them when it answers.
   cordon: 0,

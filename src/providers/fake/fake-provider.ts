@@ -4,6 +4,7 @@
  */
 import { inClusterCondition } from '../../domain/condition/node-observation.ts';
 import type { Inspect, Media, Netboot, PowerControl, Provider, ProviderCall } from '../provider.ts';
+import { createFakeChanges } from './fake-changes.ts';
 import { createFakeCluster } from './fake-cluster.ts';
 import { createFakeConsole } from './fake-console.ts';
 import { createFakeErasing, createFakeImaging } from './fake-disks.ts';
@@ -39,7 +40,7 @@ export function createFakeProvider({ name, world, now, switchesPower }: FakeProv
       inspect: createFakeInspect(tasks),
       inventory: { readHardware: async ({ machine, log }) => fakeHardware(machine, log) },
       media: createFakeMedia(tasks),
-      console: createFakeConsole(),
+      ...createFakeChanges(tasks),
       netboot: createFakeNetboot(tasks),
       imaging: createFakeImaging(tasks),
       erasing: createFakeErasing(tasks),

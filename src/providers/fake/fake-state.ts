@@ -4,6 +4,7 @@
  * crash of the programs that drive it.
  */
 import type { NodeObservation } from '../../domain/condition/node-observation.ts';
+import type { BiosWish, VolumeChange, VolumeWish } from '../../domain/hardware/hardware-change.ts';
 
 export type FakeTaskKind =
   | 'netboot'
@@ -16,7 +17,12 @@ export type FakeTaskKind =
   | 'cordon'
   | 'drain'
   | 'uncordon'
-  | 'media';
+  | 'media'
+  | 'bios'
+  | 'boot-order'
+  | 'firmware'
+  | 'volume'
+  | 'drive-erase';
 
 /** What the steering labels may name: a task, or the check that has no task of its own. */
 export type FakeStepKind = FakeTaskKind | 'verify';
@@ -27,7 +33,7 @@ export interface FakeTask {
   readonly startedAt: number;
   readonly durationMs: number;
   readonly outcome: 'ok' | 'fail' | 'hang';
-  /** The boot device, the image, the cluster, the operation that cordons. */
+  /** The boot device, the image, the cluster, the operation that cordons; JSON where it is more. */
   readonly target: string;
   /** What the network serves to a machine that boots from it. */
   readonly netbootImage?: string;
@@ -41,6 +47,13 @@ export interface FakeState {
   readonly image: string;
   /** The address of what is in the virtual drive; empty: nothing is. */
   readonly media: string;
+  readonly bios: BiosWish;
+  /** For the next boot. */
+  readonly biosPending: BiosWish;
+  readonly bootOrder: readonly string[];
+  /** Versions, by component. */
+  readonly firmware: Readonly<Record<string, string>>;
+  readonly volumes: readonly VolumeWish[];
   readonly clusterRef: string;
   /** The operation that cordoned its node; empty: the node takes work, and carries some. */
   readonly cordonedBy: string;
@@ -63,6 +76,11 @@ export const NEW_FAKE_STATE: FakeState = {
   netbootImage: '',
   image: '',
   media: '',
+  bios: { LogicalProc: 'Enabled', SriovGlobalEnable: 'Disabled', WorkloadProfile: 'Balanced' },
+  biosPending: {},
+  bootOrder: ['disk', 'pxe', 'http'],
+  firmware: { BIOS: '1.0', BMC: '1.0' },
+  volumes: [],
   clusterRef: '',
   cordonedBy: '',
   drained: false,
@@ -89,7 +107,12 @@ function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
     case 'netboot':
       return { bootDevice: task.target, netbootImage: task.netbootImage ?? '' };
     case 'reboot':
-      return { power: 'on', bootCount: state.bootCount + 1 };
+      return {
+        power: 'on',
+        bootCount: state.bootCount + 1,
+        bios: { ...state.bios, ...state.biosPending },
+        biosPending: {},
+      };
     case 'repave':
       // A machine that was imaged from the network boots from its disk afterwards, and is in no cluster.
       return { image: task.target, bootDevice: 'disk', netbootImage: '', clusterRef: '', ...TAKES_WORK };
@@ -108,6 +131,19 @@ function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
       return TAKES_WORK;
     case 'media':
       return { media: task.target };
+    case 'bios':
+      return { biosPending: JSON.parse(task.target) as BiosWish };
+    case 'boot-order':
+      return { bootOrder: JSON.parse(task.target) as string[] };
+    case 'firmware':
+      return { firmware: { ...state.firmware, ...(JSON.parse(task.target) as Record<string, string>) } };
+    case 'volume': {
+      const change = JSON.parse(task.target) as VolumeChange;
+      const others = state.volumes.filter(({ name }) => change.kind === 'create' || name !== change.name);
+      return { volumes: change.kind === 'create' ? [...others, change.volume] : others };
+    }
+    case 'drive-erase':
+      return { image: '', clusterRef: '', ...TAKES_WORK };
     case 'exec':
       return {};
   }

@@ -26,6 +26,11 @@ export const FAILURE_WORDS = {
   drain: 'the workloads did not leave',
   uncordon: 'the cluster did not take the change',
   media: 'the BMC could not fetch the image',
+  bios: 'the BMC refused the settings',
+  'boot-order': 'the BMC refused the boot order',
+  firmware: 'the image could not be written',
+  volume: 'the controller refused the volume',
+  'drive-erase': 'the drive could not be erased',
   verify: 'the node is NotReady',
 } as const satisfies Record<FakeStepKind, string>;
 

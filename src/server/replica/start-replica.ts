@@ -2,6 +2,7 @@
  * A replica: every part of the serving process, made and joined in the order in which they depend on each other. Nothing
  * else in the code knows all of them.
  */
+import { createEraseEvidence } from '../../operations/hardware/erase-evidence.ts';
 import { createHardwareInventories } from '../../operations/hardware/hardware-inventories.ts';
 import { createHardwareMoves } from '../../operations/nodes/hardware-moves.ts';
 import { createNetworkInstalls } from '../../operations/nodes/network-installs.ts';
@@ -81,6 +82,7 @@ export async function startReplica(
     nodeServices,
     hardware: createHardwareMoves(nodes),
     inventories: createHardwareInventories(nodes),
+    evidence: createEraseEvidence({ database, now: nodes.now, signingKey: () => audit.key(null) }),
   };
 
   const rollouts = createRolloutRunner(services, {

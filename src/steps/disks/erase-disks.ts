@@ -1,15 +1,38 @@
-import { erasureText } from '../../domain/install/erasure.ts';
+import { z } from 'zod';
+import { erasureText, OVERWRITES } from '../../domain/install/erasure.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import type { Observation, StepContext } from '../../engine/step-handler.ts';
-import { eraseStep, type StartedErasing } from './erase-step.ts';
+import { checkMaintenance } from '../hardware/raid.ts';
+import type { StepKind } from '../step-kind.ts';
+import { eraseByBmc } from './erase-by-bmc.ts';
+import { type EraseWork, eraseByInstaller, type StartedErasing } from './erase-step.ts';
 
-/** Erases every disk of a machine and keeps the evidence. An erasure that nothing proves is never taken for done. */
-export const eraseDisks = eraseStep({
+const config = z.object({
+  by: z.enum(['installer', 'bmc']).default('installer'),
+  overwrite: z.enum(OVERWRITES).default('ends'),
+});
+type Config = z.output<typeof config>;
+
+/** Erases every disk of a machine, by its installer or its BMC, and keeps the evidence. What nothing proves is never taken for done. */
+export const eraseDisks: StepKind<Config, 'erasing' | 'drives'> = {
   kind: 'erase-disks',
+  needs: ({ by }) => (by === 'bmc' ? ['drives'] : ['erasing']),
+  config: config as z.ZodType<Config>,
   title: 'Erasing disks',
   doneTitle: 'Disks erased',
+  complete: (wish, machine) => {
+    checkMaintenance(machine, 'erase-disks');
+    return wish;
+  },
+  canUndo: true,
+  handler: ({ by, overwrite }, environment) =>
+    by === 'bmc' ? eraseByBmc(environment) : eraseByInstaller(WORK, overwrite, environment),
+};
+
+const WORK: EraseWork = {
   waitsFor: 'erasing',
-  async judge(context, erasing, call) {
+  keepsEvidence: true,
+  async judge(context, erasing, call, { evidence }) {
     switch (erasing.state) {
       case 'erasing':
         // The order of the step before is taken over first, so that a failure counts for this one.
@@ -27,10 +50,11 @@ export const eraseDisks = eraseStep({
           failure: { class: 'needs_human', code: 'ERASE_UNPROVEN', message: erasing.message },
         };
       case 'erased':
+        if (!(await evidence.isRecorded(call))) return { seen: 'absent', next: true };
         return erased(context, erasing);
     }
   },
-});
+};
 
 /** Each percentage and each remark once, however often it is polled. */
 async function logProgress(

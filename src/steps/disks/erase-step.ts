@@ -3,53 +3,58 @@
  * because one that is complete is complete for all its steps; one that failed counts only for the attempt that ordered it,
  * so that a retry starts again.
  */
-import { z } from 'zod';
-import { OVERWRITES } from '../../domain/install/erasure.ts';
+import type { Overwrite } from '../../domain/install/erasure.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
-import type { ActResult, Observation, StepContext } from '../../engine/step-handler.ts';
+import type { ActResult, Observation, StepContext, StepHandler } from '../../engine/step-handler.ts';
 import type { ErasingState, ProviderCall } from '../../providers/provider.ts';
-import { callOf, type StepKind, undoCallOf } from '../step-kind.ts';
-
-const config = z.object({ overwrite: z.enum(OVERWRITES).default('ends') });
-type EraseConfig = z.output<typeof config>;
+import type { ControlPlane } from '../control-plane.ts';
+import { callOf, type StepEnvironment, undoCallOf } from '../step-kind.ts';
 
 /** A state in which an erasure of this operation is under way or over without a failure. */
 export type StartedErasing = Exclude<ErasingState, { state: 'idle' | 'failed' }>;
 
-interface EraseStep extends Pick<StepKind<EraseConfig, 'erasing'>, 'kind' | 'title' | 'doneTitle'> {
+export interface EraseWork {
   /** What the step waits for after it started the erasure. */
   readonly waitsFor: string;
   readonly judge: (
     context: StepContext,
     erasing: StartedErasing,
     call: ProviderCall,
+    controlPlane: ControlPlane,
   ) => Promise<Observation<MachineChange>>;
+  /** The evidence of an erasure that is complete is kept by this step. */
+  readonly keepsEvidence?: true;
 }
 
-export function eraseStep({ waitsFor, judge, ...names }: EraseStep): StepKind<EraseConfig, 'erasing'> {
+/** Through the installer, which erases and reports. */
+export function eraseByInstaller(
+  { waitsFor, judge, keepsEvidence }: EraseWork,
+  overwrite: Overwrite,
+  { machine, capabilities: { erasing }, controlPlane }: StepEnvironment<'erasing'>,
+): StepHandler<MachineChange> {
   return {
-    ...names,
-    needs: () => ['erasing'],
-    config: config as z.ZodType<EraseConfig>,
-    canUndo: true,
-    handler: ({ overwrite }, { machine, capabilities: { erasing } }) => ({
-      async observe(context) {
-        const call = callOf(context, machine);
-        const state = await erasing.erasingState(call);
-        if (state.state === 'idle') return { seen: 'absent' };
-        if (state.state === 'failed') return state.key === call.key ? eraseFailed(state) : { seen: 'absent' };
-        return judge(context, state, call);
-      },
-      async act(context) {
-        await context.effect(() => erasing.startErasing(callOf(context, machine), overwrite));
-        return { result: 'started', reason: waitsFor, pollAfterMs: 1, change: DEPROVISIONING };
-      },
-      async undo(context) {
-        const call = undoCallOf(context, machine);
-        await context.effect(() => erasing.stopErasing(call));
-        return canceledErasure(await erasing.erasingState(call));
-      },
-    }),
+    async observe(context) {
+      const call = callOf(context, machine);
+      const state = await erasing.erasingState(call);
+      if (state.state === 'idle') return { seen: 'absent' };
+      if (state.state === 'failed') return state.key === call.key ? eraseFailed(state) : { seen: 'absent' };
+      return judge(context, state, call, controlPlane);
+    },
+    async act(context) {
+      const call = callOf(context, machine);
+      const state = keepsEvidence ? await erasing.erasingState(call) : null;
+      if (state?.state === 'erased') {
+        await context.effect(() => controlPlane.evidence.record(call, state.erasure, 'installer'));
+        return { result: 'started', reason: 'the evidence is kept', pollAfterMs: 1 };
+      }
+      await context.effect(() => erasing.startErasing(call, overwrite));
+      return { result: 'started', reason: waitsFor, pollAfterMs: 1, change: DEPROVISIONING };
+    },
+    async undo(context) {
+      const call = undoCallOf(context, machine);
+      await context.effect(() => erasing.stopErasing(call));
+      return canceledErasure(await erasing.erasingState(call));
+    },
   };
 }
 

@@ -25,6 +25,8 @@ export class SimulatedSystem {
   version = 1;
   /** A real machine behind it: switched on from where the override says, and off. */
   behind: { powerOn(from: string, httpUri: string): void; powerOff(): void } | null = null;
+  /** Called at each boot. */
+  readonly onBoot: Array<() => void> = [];
   readonly #settleMs: number;
   #settling: NodeJS.Timeout | null = null;
 
@@ -67,6 +69,7 @@ export class SimulatedSystem {
     const from = boot.enabled === 'Disabled' ? 'None' : boot.target;
     this.boots.push(from);
     this.behind?.powerOn(from, boot.httpUri);
+    for (const call of this.onBoot) call();
     if (boot.enabled === 'Once') Object.assign(boot, { enabled: 'Disabled', target: 'None' });
     this.version += 1;
   }

@@ -10,11 +10,16 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { RedfishFault } from './redfish-fault.ts';
+import { SimulatedBios } from './resources/bios.ts';
+import { SimulatedBootOrder } from './resources/boot-options.ts';
 import { NOUNS } from './resources/nouns.ts';
+import { SimulatedStorage } from './resources/storage.ts';
+import { SimulatedUpdates } from './resources/update-service.ts';
 import { findRoute } from './route-table.ts';
 import { SimulatedHardware } from './simulated-hardware.ts';
 import { type Answer, type Body, type Extended, failure } from './simulated-noun.ts';
 import { SimulatedSystem } from './simulated-system.ts';
+import { SimulatedTasks } from './simulated-tasks.ts';
 import { VENDOR_SHAPES, type VendorName, type VendorShape } from './vendor-shape.ts';
 
 export interface RedfishSimulatorOptions {
@@ -34,6 +39,13 @@ export class RedfishSimulator {
   shape: VendorShape;
   readonly system: SimulatedSystem;
   readonly hardware = new SimulatedHardware();
+  readonly tasks = new SimulatedTasks();
+  /** Paths that it answers with 404. */
+  readonly hidden = new Set<string>();
+  readonly bios = new SimulatedBios();
+  readonly bootOrder = new SimulatedBootOrder();
+  readonly updates = new SimulatedUpdates();
+  readonly storage = new SimulatedStorage();
   /** What is in the virtual drive; null: nothing. */
   media: string | null = null;
   readonly user: string;
@@ -53,6 +65,11 @@ export class RedfishSimulator {
     this.#options = options;
     this.shape = VENDOR_SHAPES[options.vendor ?? 'standard'];
     this.system = new SimulatedSystem(options.settleMs ?? 0);
+    this.system.onBoot.push(
+      () => this.bios.boots(),
+      () => this.bootOrder.boots(),
+      () => this.tasks.systemReset(),
+    );
     this.maxSessions = options.maxSessions ?? 16;
     this.user = options.user ?? 'root';
     this.password = options.password ?? `pw-${randomBytes(12).toString('hex')}`;
@@ -121,6 +138,7 @@ export class RedfishSimulator {
 
   async stop(): Promise<void> {
     this.system.stop();
+    this.tasks.stop();
     for (const socket of this.#sockets) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
@@ -203,7 +221,7 @@ export class RedfishSimulator {
       );
     if (this.fault === 'forbidden' && !open && method !== 'GET' && method !== 'DELETE')
       return failure(403, 'Base.1.8.InsufficientPrivilege', 'There are insufficient privileges.');
-    const found = open ?? findRoute(this, 'routes', method, path);
+    const found = this.hidden.has(path) ? undefined : (open ?? findRoute(this, 'routes', method, path));
     const query = new URLSearchParams(url.split('?')[1] ?? '');
     const answer = await found?.answer({
       bmc: this,

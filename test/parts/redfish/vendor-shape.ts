@@ -23,6 +23,21 @@ export interface VendorShape {
   readonly redundantReset: { readonly status: number; readonly messageId: string };
   /** The answer to a reset or change that was accepted. */
   readonly success: 'no content' | 'error-shaped' | 'task';
+  /** How the answer names the task that work goes on in: its monitor, the task by its address, in a message, or the task itself. */
+  readonly taskAnswer: 'monitor' | 'task' | 'message' | 'body';
+  /** A change of settings is a job that waits for the next reset. */
+  readonly scheduledJobs: boolean;
+  /** The settings object of the BIOS: where it is, whether Bios names it, and what it lists. */
+  readonly bios: {
+    readonly place: 'Settings' | 'SD';
+    readonly isNamed: boolean;
+    readonly lists: 'all' | 'changed';
+    readonly applyTimes: readonly string[];
+  };
+  /** How firmware comes: the file is pushed, or the service fetches it. */
+  readonly updates: ReadonlyArray<'push' | 'simple'>;
+  /** Whether an update has to name what it is for: `none` refuses it, `owner` needs it. */
+  readonly updateTargets: 'component' | 'owner' | 'none';
   readonly moreSystems: readonly string[];
   readonly hasSessions: boolean;
   /** Whether collections are answered whole when a query asks for it; `ignored`: it is offered, and the query changes nothing. */
@@ -49,6 +64,11 @@ const STANDARD: VendorShape = {
   etag: 'strong',
   redundantReset: { status: 204, messageId: '' },
   success: 'no content',
+  taskAnswer: 'monitor',
+  scheduledJobs: false,
+  bios: { place: 'Settings', isNamed: true, lists: 'all', applyTimes: [] },
+  updates: ['push', 'simple'],
+  updateTargets: 'component',
   moreSystems: [],
   hasSessions: true,
   expand: 'none',
@@ -67,6 +87,15 @@ export const VENDOR_SHAPES = {
     etag: 'none',
     expand: 'offered',
     httpBoot: 'none',
+    taskAnswer: 'task',
+    scheduledJobs: true,
+    updateTargets: 'none',
+    bios: {
+      place: 'Settings',
+      isNamed: true,
+      lists: 'changed',
+      applyTimes: ['OnReset', 'AtMaintenanceWindowStart'],
+    },
     redundantReset: { status: 409, messageId: 'IDRAC.2.8.PSU501' },
   },
   'dell-idrac10': {
@@ -75,6 +104,15 @@ export const VENDOR_SHAPES = {
     systemId: 'System.Embedded.1',
     manufacturer: 'Dell Inc.',
     bootAt: 'settings',
+    taskAnswer: 'task',
+    scheduledJobs: true,
+    updateTargets: 'none',
+    bios: {
+      place: 'Settings',
+      isNamed: true,
+      lists: 'changed',
+      applyTimes: ['OnReset', 'AtMaintenanceWindowStart'],
+    },
     redundantReset: { status: 409, messageId: 'IDRAC.2.9.PSU501' },
   },
   hpe: {
@@ -104,6 +142,10 @@ export const VENDOR_SHAPES = {
     bootMode: 'reverts',
     expand: 'ignored',
     gpusAt: 'pcie',
+    taskAnswer: 'message',
+    updates: ['push'],
+    updateTargets: 'owner',
+    bios: { place: 'SD', isNamed: true, lists: 'all', applyTimes: [] },
   },
   lenovo: {
     ...STANDARD,
@@ -123,6 +165,8 @@ export const VENDOR_SHAPES = {
     resetsListed: 'info',
     bootTargets: [],
     httpBoot: 'refused',
+    taskAnswer: 'task',
+    bios: { place: 'Settings', isNamed: false, lists: 'all', applyTimes: [] },
   },
   nvidia: {
     ...STANDARD,
@@ -130,6 +174,8 @@ export const VENDOR_SHAPES = {
     systemId: 'System_0',
     manufacturer: 'NVIDIA',
     moreSystems: ['HGX_Baseboard_0'],
+    taskAnswer: 'body',
+    updates: ['simple'],
     bootAt: 'settings',
     needsIfMatch: true,
   },

@@ -99,6 +99,13 @@ export const MACHINE_REASONS = {
     cause: 'the flag Retired of a node that was retired cannot be removed',
     fix: 'register the hardware as another machine, with an address that this one does not have',
   },
+  ERASE_CERTIFICATE_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'there is no erase certificate of <machine_id>',
+    cause: 'no operation of this server has erased the machine, or not the one that was named',
+    fix: 'see which operations the machine had; an erasure by MAAS or by hand leaves no certificate',
+    commands: ['{ingot} ops {machine_id}'],
+  },
   WRONG_PHASE: {
     kind: 'failed_precondition',
     message: '<machine_id> is <phase>; <type> needs <phases>',

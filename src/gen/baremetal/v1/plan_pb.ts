@@ -4,13 +4,14 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file baremetal/v1/plan.proto.
  */
 export const file_baremetal_v1_plan: GenFile = /*@__PURE__*/
-  fileDesc("ChdiYXJlbWV0YWwvdjEvcGxhbi5wcm90bxIMYmFyZW1ldGFsLnYxImUKBFBsYW4SDwoHcGxhbl9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSIQoFc3RlcHMYAyADKAsyEi5iYXJlbWV0YWwudjEuU3RlcBITCgtkZWZhdWx0X2ZvchgUIAEoCSKABQoEU3RlcBIMCgRuYW1lGAEgASgJEhcKD3RpbWVvdXRfc2Vjb25kcxgCIAEoBRIYCgttYXhfcmV0cmllcxgDIAEoBUgBiAEBEicKA3NzaBgKIAEoCzIYLmJhcmVtZXRhbC52MS5Tc2hDb21tYW5kSAASJgoGcmVib290GAsgASgLMhQuYmFyZW1ldGFsLnYxLlJlYm9vdEgAEisKB25ldGJvb3QYDCABKAsyGC5iYXJlbWV0YWwudjEuU2V0TmV0Ym9vdEgAEisKBnJlcGF2ZRgNIAEoCzIZLmJhcmVtZXRhbC52MS5SZXBhdmVJbWFnZUgAEikKBGpvaW4YDiABKAsyGS5iYXJlbWV0YWwudjEuS3ViZWFkbUpvaW5IABIvCgZ2ZXJpZnkYDyABKAsyHS5iYXJlbWV0YWwudjEuVmVyaWZ5SW5DbHVzdGVySAASKAoDbmV0GBAgASgLMhkuYmFyZW1ldGFsLnYxLk5ldFJlY29uZmlnSAASJgoDcm1hGBEgASgLMhcuYmFyZW1ldGFsLnYxLlJtYUFjdGlvbkgAEi4KB2NsdXN0ZXIYFCABKAsyGy5iYXJlbWV0YWwudjEuQ2x1c3RlckFjdGlvbkgAEjAKB2luc3BlY3QYFSABKAsyHS5iYXJlbWV0YWwudjEuSW5zcGVjdEhhcmR3YXJlSAASNwoPdmVyaWZ5X2hhcmR3YXJlGBYgASgLMhwuYmFyZW1ldGFsLnYxLlZlcmlmeUhhcmR3YXJlSAASKwoFbWVkaWEYFyABKAsyGi5iYXJlbWV0YWwudjEuVmlydHVhbE1lZGlhSABCBgoEa2luZEIOCgxfbWF4X3JldHJpZXMiQAoKU3NoQ29tbWFuZBIPCgdjb21tYW5kGAEgASgJEg0KBWNoZWNrGAIgASgJEhIKCnJlcGVhdGFibGUYAyABKAgiFgoGUmVib290EgwKBG1vZGUYASABKAkiKQoKU2V0TmV0Ym9vdBIMCgRtb2RlGAEgASgJEg0KBWltYWdlGAIgASgJIhwKC1JlcGF2ZUltYWdlEg0KBWltYWdlGAEgASgJIiIKC0t1YmVhZG1Kb2luEhMKC2NsdXN0ZXJfcmVmGAEgASgJIiYKD1ZlcmlmeUluQ2x1c3RlchITCgtjbHVzdGVyX3JlZhgBIAEoCSIuCgtOZXRSZWNvbmZpZxIOCgZhY3Rpb24YASABKAkSDwoHbmV0cGxhbhgCIAEoCSIbCglSbWFBY3Rpb24SDgoGYWN0aW9uGAEgASgJIhEKD0luc3BlY3RIYXJkd2FyZSIQCg5WZXJpZnlIYXJkd2FyZSIrCgxWaXJ0dWFsTWVkaWESDgoGYWN0aW9uGAEgASgJEgsKA3VybBgCIAEoCSI0Cg1DbHVzdGVyQWN0aW9uEg4KBmFjdGlvbhgBIAEoCRITCgtjbHVzdGVyX3JlZhgCIAEoCWIGcHJvdG8z");
+  fileDesc("ChdiYXJlbWV0YWwvdjEvcGxhbi5wcm90bxIMYmFyZW1ldGFsLnYxImUKBFBsYW4SDwoHcGxhbl9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSIQoFc3RlcHMYAyADKAsyEi5iYXJlbWV0YWwudjEuU3RlcBITCgtkZWZhdWx0X2ZvchgUIAEoCSLyBgoEU3RlcBIMCgRuYW1lGAEgASgJEhcKD3RpbWVvdXRfc2Vjb25kcxgCIAEoBRIYCgttYXhfcmV0cmllcxgDIAEoBUgBiAEBEicKA3NzaBgKIAEoCzIYLmJhcmVtZXRhbC52MS5Tc2hDb21tYW5kSAASJgoGcmVib290GAsgASgLMhQuYmFyZW1ldGFsLnYxLlJlYm9vdEgAEisKB25ldGJvb3QYDCABKAsyGC5iYXJlbWV0YWwudjEuU2V0TmV0Ym9vdEgAEisKBnJlcGF2ZRgNIAEoCzIZLmJhcmVtZXRhbC52MS5SZXBhdmVJbWFnZUgAEikKBGpvaW4YDiABKAsyGS5iYXJlbWV0YWwudjEuS3ViZWFkbUpvaW5IABIvCgZ2ZXJpZnkYDyABKAsyHS5iYXJlbWV0YWwudjEuVmVyaWZ5SW5DbHVzdGVySAASKAoDbmV0GBAgASgLMhkuYmFyZW1ldGFsLnYxLk5ldFJlY29uZmlnSAASJgoDcm1hGBEgASgLMhcuYmFyZW1ldGFsLnYxLlJtYUFjdGlvbkgAEi4KB2NsdXN0ZXIYFCABKAsyGy5iYXJlbWV0YWwudjEuQ2x1c3RlckFjdGlvbkgAEjAKB2luc3BlY3QYFSABKAsyHS5iYXJlbWV0YWwudjEuSW5zcGVjdEhhcmR3YXJlSAASNwoPdmVyaWZ5X2hhcmR3YXJlGBYgASgLMhwuYmFyZW1ldGFsLnYxLlZlcmlmeUhhcmR3YXJlSAASKwoFbWVkaWEYFyABKAsyGi5iYXJlbWV0YWwudjEuVmlydHVhbE1lZGlhSAASMwoNYmlvc19zZXR0aW5ncxgYIAEoCzIaLmJhcmVtZXRhbC52MS5CaW9zU2V0dGluZ3NIABItCgpib290X29yZGVyGBkgASgLMhcuYmFyZW1ldGFsLnYxLkJvb3RPcmRlckgAEjcKD2Zpcm13YXJlX3VwZGF0ZRgaIAEoCzIcLmJhcmVtZXRhbC52MS5GaXJtd2FyZVVwZGF0ZUgAEiIKBHJhaWQYGyABKAsyEi5iYXJlbWV0YWwudjEuUmFpZEgAEi8KC2VyYXNlX2Rpc2tzGBwgASgLMhguYmFyZW1ldGFsLnYxLkVyYXNlRGlza3NIAEIGCgRraW5kQg4KDF9tYXhfcmV0cmllcyJACgpTc2hDb21tYW5kEg8KB2NvbW1hbmQYASABKAkSDQoFY2hlY2sYAiABKAkSEgoKcmVwZWF0YWJsZRgDIAEoCCIWCgZSZWJvb3QSDAoEbW9kZRgBIAEoCSIpCgpTZXROZXRib290EgwKBG1vZGUYASABKAkSDQoFaW1hZ2UYAiABKAkiHAoLUmVwYXZlSW1hZ2USDQoFaW1hZ2UYASABKAkiIgoLS3ViZWFkbUpvaW4SEwoLY2x1c3Rlcl9yZWYYASABKAkiJgoPVmVyaWZ5SW5DbHVzdGVyEhMKC2NsdXN0ZXJfcmVmGAEgASgJIi4KC05ldFJlY29uZmlnEg4KBmFjdGlvbhgBIAEoCRIPCgduZXRwbGFuGAIgASgJIhsKCVJtYUFjdGlvbhIOCgZhY3Rpb24YASABKAkiEQoPSW5zcGVjdEhhcmR3YXJlIhAKDlZlcmlmeUhhcmR3YXJlIisKDFZpcnR1YWxNZWRpYRIOCgZhY3Rpb24YASABKAkSCwoDdXJsGAIgASgJIjsKDEJpb3NTZXR0aW5ncxIrCgphdHRyaWJ1dGVzGAEgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCIaCglCb290T3JkZXISDQoFb3JkZXIYASADKAkiZgoORmlybXdhcmVVcGRhdGUSEQoJY29tcG9uZW50GAEgASgJEg8KB3ZlcnNpb24YAiABKAkSEQoJaW1hZ2VfdXJsGAMgASgJEg4KBnNoYTI1NhgEIAEoCRINCgVyZXNldBgFIAEoCSKvAQoEUmFpZBISCgpjb250cm9sbGVyGAEgASgJEioKB3ZvbHVtZXMYAiADKAsyGS5iYXJlbWV0YWwudjEuUmFpZC5Wb2x1bWUSGAoQZGVzdHJveV9leGlzdGluZxgDIAEoCBpNCgZWb2x1bWUSDAoEbmFtZRgBIAEoCRINCgVsZXZlbBgCIAEoCRIOCgZkcml2ZXMYAyADKAkSFgoOY2FwYWNpdHlfYnl0ZXMYBCABKAMiKwoKRXJhc2VEaXNrcxIKCgJieRgBIAEoCRIRCglvdmVyd3JpdGUYAiABKAkiNAoNQ2x1c3RlckFjdGlvbhIOCgZhY3Rpb24YASABKAkSEwoLY2x1c3Rlcl9yZWYYAiABKAliBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
  * A reusable recipe: typed steps in order. Immutable once a run has referenced it.
@@ -148,6 +149,36 @@ export type Step = Message<"baremetal.v1.Step"> & {
      */
     value: VirtualMedia;
     case: "media";
+  } | {
+    /**
+     * @generated from field: baremetal.v1.BiosSettings bios_settings = 24;
+     */
+    value: BiosSettings;
+    case: "biosSettings";
+  } | {
+    /**
+     * @generated from field: baremetal.v1.BootOrder boot_order = 25;
+     */
+    value: BootOrder;
+    case: "bootOrder";
+  } | {
+    /**
+     * @generated from field: baremetal.v1.FirmwareUpdate firmware_update = 26;
+     */
+    value: FirmwareUpdate;
+    case: "firmwareUpdate";
+  } | {
+    /**
+     * @generated from field: baremetal.v1.Raid raid = 27;
+     */
+    value: Raid;
+    case: "raid";
+  } | {
+    /**
+     * @generated from field: baremetal.v1.EraseDisks erase_disks = 28;
+     */
+    value: EraseDisks;
+    case: "eraseDisks";
   } | { case: undefined; value?: undefined };
 };
 
@@ -399,6 +430,202 @@ export const VirtualMediaSchema: GenMessage<VirtualMedia> = /*@__PURE__*/
   messageDesc(file_baremetal_v1_plan, 12);
 
 /**
+ * Sets BIOS attributes through the machine's BMC: staged, taken over by a reset of the machine, and read back. Nothing is done where all of
+ * them are as wanted. Needs Redfish.
+ *
+ * @generated from message baremetal.v1.BiosSettings
+ */
+export type BiosSettings = Message<"baremetal.v1.BiosSettings"> & {
+  /**
+   * By name, as the BMC lists them: texts, numbers, true or false. At least one, at most 500.
+   *
+   * @generated from field: google.protobuf.Struct attributes = 1;
+   */
+  attributes?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message baremetal.v1.BiosSettings.
+ * Use `create(BiosSettingsSchema)` to create a new message.
+ */
+export const BiosSettingsSchema: GenMessage<BiosSettings> = /*@__PURE__*/
+  messageDesc(file_baremetal_v1_plan, 13);
+
+/**
+ * Sets the lasting boot order of the machine's firmware through its BMC, and reads it back. Resets the machine where the order needs it.
+ * Needs Redfish.
+ *
+ * @generated from message baremetal.v1.BootOrder
+ */
+export type BootOrder = Message<"baremetal.v1.BootOrder"> & {
+  /**
+   * First choice first: references (Boot0003), names or aliases (Pxe, Hdd) of boot options. Options that are not named follow in the order
+   * that they had.
+   *
+   * @generated from field: repeated string order = 1;
+   */
+  order: string[];
+};
+
+/**
+ * Describes the message baremetal.v1.BootOrder.
+ * Use `create(BootOrderSchema)` to create a new message.
+ */
+export const BootOrderSchema: GenMessage<BootOrder> = /*@__PURE__*/
+  messageDesc(file_baremetal_v1_plan, 14);
+
+/**
+ * Updates the firmware of a component through the machine's BMC, follows its task, and reads the version back. Nothing is done where the
+ * component has the version. An update that has started is never broken off. Needs Redfish.
+ *
+ * @generated from message baremetal.v1.FirmwareUpdate
+ */
+export type FirmwareUpdate = Message<"baremetal.v1.FirmwareUpdate"> & {
+  /**
+   * An entry of the firmware inventory, by its name or id, such as BIOS.
+   *
+   * @generated from field: string component = 1;
+   */
+  component: string;
+
+  /**
+   * As the firmware inventory shows it afterwards.
+   *
+   * @generated from field: string version = 2;
+   */
+  version: string;
+
+  /**
+   * The http or https address of the image, without a password in it. The server fetches it and checks its digest before anything is sent.
+   *
+   * @generated from field: string image_url = 3;
+   */
+  imageUrl: string;
+
+  /**
+   * SHA-256 of the image, in lower-case hexadecimal.
+   *
+   * @generated from field: string sha256 = 4;
+   */
+  sha256: string;
+
+  /**
+   * if_needed (default): the machine is reset where the update waits for it. never: it is not.
+   *
+   * @generated from field: string reset = 5;
+   */
+  reset: string;
+};
+
+/**
+ * Describes the message baremetal.v1.FirmwareUpdate.
+ * Use `create(FirmwareUpdateSchema)` to create a new message.
+ */
+export const FirmwareUpdateSchema: GenMessage<FirmwareUpdate> = /*@__PURE__*/
+  messageDesc(file_baremetal_v1_plan, 15);
+
+/**
+ * Creates volumes on the machine's storage controllers. Destroys what is on the drives: the machine must be in maintenance. Needs Redfish.
+ *
+ * @generated from message baremetal.v1.Raid
+ */
+export type Raid = Message<"baremetal.v1.Raid"> & {
+  /**
+   * The id of the storage controller. Empty means the one that has the drives.
+   *
+   * @generated from field: string controller = 1;
+   */
+  controller: string;
+
+  /**
+   * @generated from field: repeated baremetal.v1.Raid.Volume volumes = 2;
+   */
+  volumes: Raid_Volume[];
+
+  /**
+   * Deletes every volume that is not listed. Without it, nothing is deleted, and volumes that are in the way fail the step.
+   *
+   * @generated from field: bool destroy_existing = 3;
+   */
+  destroyExisting: boolean;
+};
+
+/**
+ * Describes the message baremetal.v1.Raid.
+ * Use `create(RaidSchema)` to create a new message.
+ */
+export const RaidSchema: GenMessage<Raid> = /*@__PURE__*/
+  messageDesc(file_baremetal_v1_plan, 16);
+
+/**
+ * @generated from message baremetal.v1.Raid.Volume
+ */
+export type Raid_Volume = Message<"baremetal.v1.Raid.Volume"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * RAID0, RAID1, RAID5, RAID6, RAID10, RAID50 or RAID60
+   *
+   * @generated from field: string level = 2;
+   */
+  level: string;
+
+  /**
+   * Serial numbers, ids or names.
+   *
+   * @generated from field: repeated string drives = 3;
+   */
+  drives: string[];
+
+  /**
+   * 0 means as much as the drives have.
+   *
+   * @generated from field: int64 capacity_bytes = 4;
+   */
+  capacityBytes: bigint;
+};
+
+/**
+ * Describes the message baremetal.v1.Raid.Volume.
+ * Use `create(Raid_VolumeSchema)` to create a new message.
+ */
+export const Raid_VolumeSchema: GenMessage<Raid_Volume> = /*@__PURE__*/
+  messageDesc(file_baremetal_v1_plan, 16, 0);
+
+/**
+ * Erases every drive of the machine for good, and keeps signed evidence of it (baremetal.fleet.v1.HardwareService.GetEraseCertificate). The
+ * machine must be in maintenance.
+ *
+ * @generated from message baremetal.v1.EraseDisks
+ */
+export type EraseDisks = Message<"baremetal.v1.EraseDisks"> & {
+  /**
+   * installer (default): the machine boots Ingot's installer, which erases its disks; it is retired afterwards, as by EraseMachine.
+   * bmc: the BMC has its drives erase themselves; needs Redfish, and a secure erase of every drive.
+   *
+   * @generated from field: string by = 1;
+   */
+  by: string;
+
+  /**
+   * For the installer, of a disk without an erase command of its own: ends (default) or whole.
+   *
+   * @generated from field: string overwrite = 2;
+   */
+  overwrite: string;
+};
+
+/**
+ * Describes the message baremetal.v1.EraseDisks.
+ * Use `create(EraseDisksSchema)` to create a new message.
+ */
+export const EraseDisksSchema: GenMessage<EraseDisks> = /*@__PURE__*/
+  messageDesc(file_baremetal_v1_plan, 17);
+
+/**
  * Changes the machine's node through the cluster's API, with the cluster's own credentials.
  *
  * @generated from message baremetal.v1.ClusterAction
@@ -428,5 +655,5 @@ export type ClusterAction = Message<"baremetal.v1.ClusterAction"> & {
  * Use `create(ClusterActionSchema)` to create a new message.
  */
 export const ClusterActionSchema: GenMessage<ClusterAction> = /*@__PURE__*/
-  messageDesc(file_baremetal_v1_plan, 13);
+  messageDesc(file_baremetal_v1_plan, 18);
 

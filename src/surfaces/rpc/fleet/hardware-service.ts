@@ -37,6 +37,7 @@ import { defineService, type Service } from '../service.ts';
 import { startOptions } from '../start-options.ts';
 import { agentsOf } from '../v2/agents-of.ts';
 import { operationMessage } from '../v2/to-proto.ts';
+import { eraseCertificate } from './erase-certificate-message.ts';
 import { agentHardware, hardwareMessage, verdictFields } from './hardware-message.ts';
 import { profileHandlers } from './hardware-profile-handlers.ts';
 
@@ -74,6 +75,7 @@ export function hardwareService(dependencies: ServerDependencies): Service {
         });
         return operationMessage(operation);
       },
+      getEraseCertificate: (request, { caller }) => eraseCertificate(dependencies, request, caller),
       ...profileHandlers(dependencies),
     },
     {
@@ -81,6 +83,7 @@ export function hardwareService(dependencies: ServerDependencies): Service {
       listHardwareChanges: 'viewer',
       diffHardware: 'viewer',
       inspectMachine: 'operator',
+      getEraseCertificate: 'viewer',
       setHardwareProfile: 'admin',
       listHardwareProfiles: 'viewer',
       deleteHardwareProfile: 'admin',

@@ -1,5 +1,5 @@
 /** Maps the domain to baremetal.v1. */
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { fromJson, type JsonValue, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { isTrue } from '../../../domain/condition/condition.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
@@ -17,7 +17,7 @@ import {
   type MachineSchema,
   MachineStatus_Phase,
 } from '../../../gen/baremetal/v1/machine_pb.ts';
-import type { PlanSchema, StepSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
+import { type PlanSchema, StepSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
 import {
   Run_Phase,
   type RunSchema,
@@ -130,10 +130,8 @@ function planStepMessage(step: PlanStep, defaults: StepDefaults): MessageInitSha
   };
 }
 
-/** Stored kinds and configurations use the JSON names of the API, some of which differ from the fields of the message. */
+/** Stored kinds and configurations are the JSON of the API. */
 function kindMessage({ kind, config }: PlanStep): NonNullable<MessageInitShape<typeof StepSchema>['kind']> {
-  const { cluster_ref: clusterRef, ...others } = config;
-  const value = clusterRef === undefined ? others : { ...others, clusterRef };
-  const field = kind.replace(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase());
-  return { case: field, value } as NonNullable<MessageInitShape<typeof StepSchema>['kind']>;
+  const json = { [kind.replaceAll('-', '_')]: config } as JsonValue;
+  return fromJson(StepSchema, json).kind as NonNullable<MessageInitShape<typeof StepSchema>['kind']>;
 }

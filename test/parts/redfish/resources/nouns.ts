@@ -1,11 +1,16 @@
 /** Everything that a simulated BMC has. A resource that several nouns route is the first one's. */
 import type { SimulatedNoun } from '../simulated-noun.ts';
+import { bios } from './bios.ts';
+import { bootOptions } from './boot-options.ts';
 import { hardware } from './hardware.ts';
 import { serviceRoot } from './service-root.ts';
 import { sessions } from './sessions.ts';
+import { storage } from './storage.ts';
 import { systemBoot } from './system-boot.ts';
 import { systemReset } from './system-reset.ts';
 import { systems } from './systems.ts';
+import { tasks } from './tasks.ts';
+import { updateService } from './update-service.ts';
 import { virtualMedia } from './virtual-media.ts';
 
 export const NOUNS: readonly SimulatedNoun[] = [
@@ -15,6 +20,11 @@ export const NOUNS: readonly SimulatedNoun[] = [
   systemBoot,
   systemReset,
   virtualMedia,
+  tasks,
+  bios,
+  bootOptions,
+  updateService,
+  storage,
   // It has a route for everything else that is read.
   hardware,
 ];

@@ -12,6 +12,7 @@ import {
   versioned,
 } from '../simulated-noun.ts';
 import type { RedfishSimulator } from '../simulator.ts';
+import { changeBootOrder } from './boot-options.ts';
 
 export const systemBoot: SimulatedNoun = {
   routes: {
@@ -22,14 +23,19 @@ export const systemBoot: SimulatedNoun = {
       bmc.shape.bootAt === 'settings'
         ? versioned(
             bmc,
-            { '@odata.id': path, Id: 'Settings', Name: 'Settings', Boot: bootOf(bmc) },
+            {
+              '@odata.id': path,
+              Id: 'Settings',
+              Name: 'Settings',
+              Boot: { ...bootOf(bmc), BootOrder: bmc.bootOrder.pending ?? bmc.bootOrder.order },
+            },
             bmc.system.version,
           )
         : null,
   },
   adds: {
     system: (bmc) => ({
-      Boot: bmc.shape.bootAt === 'system' ? bootOf(bmc) : { BootOrder: ['Boot0001'] },
+      Boot: bmc.shape.bootAt === 'system' ? bootOf(bmc) : {},
       ...(bmc.shape.bootAt === 'settings'
         ? {
             '@Redfish.Settings': {
@@ -61,7 +67,8 @@ function change(request: SimulatedRequest): Answer {
   const boot = (request.body.Boot ?? {}) as Readonly<Record<string, string | undefined>>;
   const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = boot;
   const { BootSourceOverrideMode: mode, HttpBootUri: httpUri } = boot;
-  const refused = preconditionFailure(request, system.version) ?? problemOf(bmc, boot);
+  const refused =
+    preconditionFailure(request, system.version) ?? problemOf(bmc, boot) ?? changeBootOrder(bmc, boot);
   if (refused) return refused;
   if (bmc.fault !== 'ignores-boot')
     system.change(

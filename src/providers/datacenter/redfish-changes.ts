@@ -1,0 +1,94 @@
+/** Changes of hardware over Redfish, by capability. */
+import { type CheckedDownloads, NotDownloaded } from '../../connections/checked-downloads.ts';
+import type { FirmwareWish } from '../../domain/hardware/hardware-change.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import { compareBios, stageBios } from '../../redfish/bios-settings.ts';
+import { compareBootOrder, stageBootOrder } from '../../redfish/boot-order.ts';
+import { eraseDrive, listDrives, runningErasure } from '../../redfish/drive-erase.ts';
+import {
+  compareFirmware,
+  type FirmwareImage,
+  runningUpdate,
+  updateFirmware,
+} from '../../redfish/firmware-update.ts';
+import type { RedfishService, StartedTask } from '../../redfish/redfish-service.ts';
+import { readTask } from '../../redfish/redfish-task.ts';
+import { changeVolume, compareVolumes } from '../../redfish/storage-volumes.ts';
+import type { BmcTasks, StartedChange } from '../hardware-changes.ts';
+import type { Capabilities, ProviderCall } from '../provider.ts';
+
+/** Throws a StepFailure where the machine's BMC has no Redfish. */
+export type UseRedfish = <T>(call: ProviderCall, work: (service: RedfishService) => Promise<T>) => Promise<T>;
+
+export type RedfishChanges = Pick<Capabilities, 'bios' | 'bootOrder' | 'firmware' | 'volumes' | 'drives'>;
+
+export function createRedfishChanges(use: UseRedfish, downloads: CheckedDownloads): RedfishChanges {
+  const tasks: BmcTasks = {
+    taskState: (call, task) => use(call, (service) => readTask(service, task)),
+  };
+  return {
+    bios: {
+      ...tasks,
+      compare: (call, wish) => use(call, (service) => compareBios(service, wish)),
+      stage: (call, wish) => use(call, async (service) => started(await stageBios(service, wish, call.log))),
+    },
+    bootOrder: {
+      ...tasks,
+      compare: (call, wish) => use(call, (service) => compareBootOrder(service, wish)),
+      stage: (call, wish) =>
+        use(call, async (service) => started(await stageBootOrder(service, wish, call.log))),
+    },
+    firmware: {
+      ...tasks,
+      compare: (call, wish) => use(call, (service) => compareFirmware(service, wish)),
+      update: (call, wish) =>
+        checkedImage(downloads, call, wish, (image) =>
+          use(call, async (service) => started(await updateFirmware(service, wish, image, call.log))),
+        ),
+      findUpdate: (call) =>
+        use(call, async (service) => {
+          const task = await runningUpdate(service);
+          return task === undefined ? null : { task };
+        }),
+    },
+    volumes: {
+      ...tasks,
+      compare: (call, wish) => use(call, (service) => compareVolumes(service, wish)),
+      change: (call, wish, change) =>
+        use(call, async (service) => started(await changeVolume(service, wish, change, call.log))),
+    },
+    drives: {
+      ...tasks,
+      list: (call) => use(call, listDrives),
+      erase: (call, path) => use(call, async (service) => started(await eraseDrive(service, path, call.log))),
+      findErasure: (call, path) => use(call, (service) => runningErasure(service, path)),
+    },
+  };
+}
+
+/** The image is checked before the BMC is asked for anything. */
+async function checkedImage<T>(
+  downloads: CheckedDownloads,
+  call: ProviderCall,
+  { image_url: url, sha256 }: FirmwareWish,
+  work: (image: FirmwareImage) => Promise<T>,
+): Promise<T> {
+  call.checkHeld();
+  call.log(`Fetching ${url}`);
+  return downloads
+    .use(new URL(url), sha256, call.signal, (file) => {
+      call.log(`The image has ${file.bytes} bytes, and its digest is the one asked for`);
+      return work(file);
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof NotDownloaded)) throw error;
+      const message = `the image ${url} can not be used: ${error.message}`;
+      throw error.reason === 'not_the_file'
+        ? new StepFailure({ class: 'permanent', code: 'FIRMWARE_REFUSED', message })
+        : new StepFailure({ class: 'retryable', code: 'FIRMWARE_IMAGE_UNREACHABLE', message });
+    });
+}
+
+function started(task: StartedTask | null): StartedChange {
+  return { task: task?.monitor ?? null };
+}

@@ -1,0 +1,161 @@
+/** Changes of the hardware of simulated machines: settings wait for the next boot, a boot order counts at once. */
+import type { BmcTaskState, VolumeWish } from '../../domain/hardware/hardware-change.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import type { SettingsControl } from '../hardware-changes.ts';
+import type { Capabilities } from '../provider.ts';
+import { type FakeTasks, taskCall } from './fake-tasks.ts';
+
+type FakeChanges = Pick<Capabilities, 'bios' | 'bootOrder' | 'firmware' | 'volumes' | 'drives'>;
+
+export function createFakeChanges(tasks: FakeTasks): FakeChanges {
+  return {
+    bios: createFakeBios(tasks),
+    bootOrder: createFakeBootOrder(tasks),
+    firmware: createFakeFirmware(tasks),
+    volumes: createFakeVolumes(tasks),
+    drives: createFakeDrives(tasks),
+  };
+}
+
+/** What it says of its own work, whatever it is called: there is one task at a time. */
+function taskStateOf(tasks: FakeTasks): SettingsControl<unknown>['taskState'] {
+  return async (call): Promise<BmcTaskState> => {
+    const state = await tasks.observe(call);
+    const isRunning = state.task !== null;
+    return {
+      state: isRunning ? 'running' : 'done',
+      words: isRunning ? 'the task is running' : 'the task is complete',
+      percent: null,
+      pollAfterMs: tasks.msLeft(state),
+    };
+  };
+}
+
+function refused(what: string, names: readonly string[]): StepFailure {
+  return new StepFailure({
+    class: 'permanent',
+    code: 'SETTINGS_REFUSED',
+    message: `the simulated machine has no ${what} ${names.join(', ')}`,
+  });
+}
+
+function createFakeBios(tasks: FakeTasks): Capabilities['bios'] {
+  return {
+    taskState: taskStateOf(tasks),
+    async compare(call, wish) {
+      const state = await tasks.observe(call);
+      const unknown = Object.keys(wish).filter((name) => !Object.hasOwn(state.bios, name));
+      if (unknown.length > 0) throw refused('BIOS attribute', unknown);
+      if (state.task?.kind === 'bios') return { state: 'changing', pollAfterMs: tasks.msLeft(state) };
+      const differing = Object.entries(wish).filter(([name, value]) => state.bios[name] !== value);
+      if (differing.length === 0) return { state: 'as_wanted', message: 'the BIOS settings are as wanted' };
+      if (differing.every(([name, value]) => state.biosPending[name] === value))
+        return { state: 'staged', message: 'they wait for the next reset' };
+      const differences = differing.map(([name, value]) => `${name} is ${state.bios[name]}, wanted ${value}`);
+      return { state: 'differs', differences, said: '' };
+    },
+    async stage(call, wish) {
+      await tasks.start(call, { kind: 'bios', target: JSON.stringify(wish) });
+      return { task: null };
+    },
+  };
+}
+
+function createFakeBootOrder(tasks: FakeTasks): Capabilities['bootOrder'] {
+  const wanted = (wish: readonly string[], current: readonly string[]) => {
+    const unknown = wish.filter((option) => !current.includes(option));
+    if (unknown.length > 0) throw refused('boot option', unknown);
+    return [...new Set([...wish, ...current])];
+  };
+  return {
+    taskState: taskStateOf(tasks),
+    async compare(call, wish) {
+      const state = await tasks.observe(call);
+      const order = wanted(wish, state.bootOrder);
+      if (state.task?.kind === 'boot-order') return { state: 'changing', pollAfterMs: tasks.msLeft(state) };
+      if (order.join() === state.bootOrder.join())
+        return { state: 'as_wanted', message: `boots from ${order.join(', ')}` };
+      const difference = `the boot order is ${state.bootOrder.join(', ')}, wanted ${order.join(', ')}`;
+      return { state: 'differs', differences: [difference], said: '' };
+    },
+    async stage(call, wish) {
+      const { bootOrder } = await tasks.state(call.machine.machineId);
+      const target = JSON.stringify(wanted(wish, bootOrder));
+      await tasks.start(call, { kind: 'boot-order', target });
+      return { task: null };
+    },
+  };
+}
+
+function createFakeFirmware(tasks: FakeTasks): Capabilities['firmware'] {
+  return {
+    taskState: taskStateOf(tasks),
+    async compare(call, { component, version }) {
+      const state = await tasks.observe(call);
+      const found = state.firmware[component];
+      if (found === undefined) throw refused('firmware of', [component]);
+      if (found === version) return { state: 'as_wanted', message: `${component} has version ${version}` };
+      if (state.task?.kind === 'firmware') return { state: 'updating', pollAfterMs: tasks.msLeft(state) };
+      return { state: 'differs', found };
+    },
+    async update(call, { component, version }) {
+      call.log(`Updating ${component} to ${version}`);
+      await tasks.start(call, { kind: 'firmware', target: JSON.stringify({ [component]: version }) });
+      return { task: 'firmware' };
+    },
+    async findUpdate(call) {
+      const { task } = await tasks.state(call.machine.machineId);
+      return { task: task?.kind === 'firmware' ? 'firmware' : null };
+    },
+  };
+}
+
+function createFakeVolumes(tasks: FakeTasks): Capabilities['volumes'] {
+  return {
+    taskState: taskStateOf(tasks),
+    async compare(call, { volumes, destroy_existing: destroys }) {
+      const state = await tasks.observe(call);
+      if (state.task?.kind === 'volume')
+        return { state: 'changing', words: 'a volume is being changed', pollAfterMs: tasks.msLeft(state) };
+      const isAmong = (all: readonly VolumeWish[], { name }: VolumeWish) =>
+        all.some((one) => one.name === name);
+      const other = destroys ? state.volumes.find((volume) => !isAmong(volumes, volume)) : undefined;
+      if (other) return { state: 'differs', next: { kind: 'delete', path: other.name, name: other.name } };
+      const missing = volumes.find((volume) => !isAmong(state.volumes, volume));
+      if (missing) return { state: 'differs', next: { kind: 'create', volume: missing } };
+      return { state: 'as_wanted', message: 'the volumes are as wanted' };
+    },
+    async change(call, _wish, change) {
+      const name = change.kind === 'create' ? change.volume.name : change.name;
+      await tasks.start(taskCall(call, `${change.kind}-${name}`), {
+        kind: 'volume',
+        target: JSON.stringify(change),
+      });
+      return { task: null };
+    },
+  };
+}
+
+function createFakeDrives(tasks: FakeTasks): Capabilities['drives'] {
+  return {
+    taskState: taskStateOf(tasks),
+    list: async ({ machine: { machineId } }) => [
+      {
+        path: 'sda',
+        name: 'sda',
+        model: 'simulated',
+        serial: machineId,
+        size_bytes: null,
+        method: 'bmc-secure-erase',
+      },
+    ],
+    async erase(call, path) {
+      await tasks.start(call, { kind: 'drive-erase', target: path });
+      return { task: 'drive-erase' };
+    },
+    async findErasure(call) {
+      const { task } = await tasks.state(call.machine.machineId);
+      return task?.kind === 'drive-erase' ? 'drive-erase' : null;
+    },
+  };
+}

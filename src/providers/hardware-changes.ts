@@ -1,0 +1,53 @@
+/**
+ * Changes of a machine's hardware through its BMC: what is wanted, compared with what is. Reads change nothing; a change that is started
+ * twice is started once, or refused by the BMC. Work that the BMC does in a task of its own has a path, which the step remembers before it
+ * waits, so that any replica can go on waiting.
+ */
+import type {
+  BmcTaskState,
+  ErasableDrive,
+  FirmwareState,
+  FirmwareWish,
+  RaidState,
+  RaidWish,
+  SettingsState,
+  VolumeChange,
+} from '../domain/hardware/hardware-change.ts';
+import type { ProviderCall } from './provider.ts';
+
+export interface BmcTasks {
+  taskState(call: ProviderCall, task: string): Promise<BmcTaskState>;
+}
+
+export interface StartedChange {
+  /** Null: the BMC has carried it out, or has no task for it. */
+  readonly task: string | null;
+}
+
+export interface SettingsControl<Wish> extends BmcTasks {
+  compare(call: ProviderCall, wish: Wish): Promise<SettingsState>;
+  /** Has the settings wait for the next reset, or take effect at once where the BMC can. */
+  stage(call: ProviderCall, wish: Wish): Promise<StartedChange>;
+}
+
+export interface FirmwareControl extends BmcTasks {
+  compare(call: ProviderCall, wish: FirmwareWish): Promise<FirmwareState>;
+  /** Fetches the image and checks its digest before anything is sent. */
+  update(call: ProviderCall, wish: FirmwareWish): Promise<StartedChange>;
+  /** The update that is under way, of whichever caller. Null: the BMC does not say. */
+  findUpdate(call: ProviderCall): Promise<StartedChange | null>;
+}
+
+export interface VolumeControl extends BmcTasks {
+  compare(call: ProviderCall, wish: RaidWish): Promise<RaidState>;
+  /** Carries out one change. A deletion destroys what is on the volume. */
+  change(call: ProviderCall, wish: RaidWish, change: VolumeChange): Promise<StartedChange>;
+}
+
+export interface DriveControl extends BmcTasks {
+  list(call: ProviderCall): Promise<readonly ErasableDrive[]>;
+  /** Destroys what is on the drive. */
+  erase(call: ProviderCall, path: string): Promise<StartedChange>;
+  /** The erasure of the drive that is under way; null: none, or the BMC does not say. */
+  findErasure(call: ProviderCall, path: string): Promise<string | null>;
+}
