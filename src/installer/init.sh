@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # The installer: the first process of the initramfs that a machine boots over the network. It fetches an image, verifies its
 # SHA-256, writes it to a disk, reports its progress to the server, and reboots. In the mode `erase` it erases all disks and
-# powers the machine off: see erase.sh.
+# powers the machine off: see erase.sh. In the mode `burn-in` it tests the machine and writes nothing: see burn-in.sh.
 #
 # Rules:
 # - Nothing is written before the digest of the whole image is verified. An image that fits into memory stays there between
@@ -67,7 +67,10 @@ facts=''
 evidence=''
 inventory=''
 woken_nics=''
+report_to=report
+burn_root=''
 read_parameters
+[ "$mode" = burn-in ] && report_to=burn-in
 say "for $mac"
 load_drivers
 if ! connect; then
@@ -94,6 +97,11 @@ case $mode in
     post=poweroff
     erase_all
     say 'erased'
+    ;;
+  burn-in)
+    post=reboot
+    burn_in
+    say 'tested'
     ;;
   *) fail "there is no mode $mode" ;;
 esac

@@ -4,7 +4,7 @@
 decoded() { printf '%b' "$(printf '%s' "$1" | sed 's/\\/\\\\/g; s/%\([0-9A-Fa-f][0-9A-Fa-f]\)/\\x\1/g')"; }
 
 read_parameters() {
-  url='' mac='' token='' image='' sha256='' size='' wanted_disk='' post='' mode=install overwrite=ends
+  url='' mac='' token='' image='' sha256='' size='' wanted_disk='' post='' mode=install overwrite=ends burn_tests='' burn_seconds=''
   disk_rule_pick=first disk_rule_model='' disk_rule_serial='' disk_rule_min='' disk_rule_max='' disk_usb=no seed=no unknown_words=''
   for word in $(cat "$PROCFS/cmdline"); do
     case $word in
@@ -26,6 +26,8 @@ read_parameters() {
       ingot.seed=*) seed=${word#*=} ;;
       ingot.post=*) post=${word#*=} ;;
       ingot.mode=*) mode=${word#*=} ;;
+      ingot.tests=*) burn_tests=${word#*=} ;;
+      ingot.seconds=*) burn_seconds=${word#*=} ;;
       ingot.overwrite=*) overwrite=${word#*=} ;;
       ingot.*) unknown_words="$unknown_words ${word%%=*}" ;;
     esac

@@ -35,7 +35,7 @@ report() {
   pause=1
   while :; do
     timeout 20 wget -q -O /dev/null --header "Authorization: Bearer $token" \
-      --header 'Content-Type: application/json' --post-file /tmp/report "$url/api/v1/report" \
+      --header 'Content-Type: application/json' --post-file /tmp/report "$url/api/v1/${report_to:-report}" \
       2> /tmp/report.error && return 0
     say "report '$1' was not delivered: $(cat /tmp/report.error)"
     grep -q -E 'HTTP/1\.[01] (401|403|409|410)' /tmp/report.error && return 2

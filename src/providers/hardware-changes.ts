@@ -3,6 +3,7 @@
  * twice is started once, or refused by the BMC. Work that the BMC does in a task of its own has a path, which the step remembers before it
  * waits, so that any replica can go on waiting.
  */
+import type { BurnIn, BurnInWish } from '../domain/hardware/burn-in.ts';
 import type {
   BmcTaskState,
   ErasableDrive,
@@ -42,6 +43,14 @@ export interface VolumeControl extends BmcTasks {
   compare(call: ProviderCall, wish: RaidWish): Promise<RaidState>;
   /** Carries out one change. A deletion destroys what is on the volume. */
   change(call: ProviderCall, wish: RaidWish, change: VolumeChange): Promise<StartedChange>;
+}
+
+export interface BurnInControl {
+  /** Of this attempt; null: it has to be started, or started again. */
+  state(call: ProviderCall): Promise<(BurnIn & { readonly pollAfterMs: number }) | null>;
+  /** Boots the machine into its test. Writes nothing to its disks. */
+  start(call: ProviderCall, wish: BurnInWish): Promise<void>;
+  stop(call: ProviderCall): Promise<void>;
 }
 
 export interface DriveControl extends BmcTasks {

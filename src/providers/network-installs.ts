@@ -1,8 +1,10 @@
 /** The install layer as a provider sees it: what is to be installed on a machine's disk, and what the machine reports. */
+
 import type { Erasure, Overwrite } from '../domain/install/erasure.ts';
 import type { InstallProfile } from '../domain/install/install-profile.ts';
 import type { InstallState } from '../domain/install/install-state.ts';
 import type { Machine } from '../domain/machine/machine.ts';
+import type { BurnInOrders } from './burn-ins.ts';
 
 /** What the store knows at the start of an operation, beside the machine itself. */
 export interface InstallFacts {
@@ -91,6 +93,7 @@ export interface NetworkInstalls {
   isCurrentBootUrl(machineId: string, url: string): Promise<boolean>;
   /** The machine was made to boot. */
   sentIntoBoot(machineId: string, operationId: string): Promise<void>;
+  readonly burnIns: BurnInOrders;
   /** Cancels the order of this operation: nothing is installed or erased for it any more. */
   giveUp(machineId: string, operationId: string, reason: string): Promise<void>;
 }

@@ -15,7 +15,13 @@ import type { HardwareInventory } from '../domain/install/hardware-inventory.ts'
 import type { Labels, Machine } from '../domain/machine/machine.ts';
 import type { StepDefinition } from '../domain/operation/step.ts';
 import type { StepFailure } from '../engine/step-handler.ts';
-import type { DriveControl, FirmwareControl, SettingsControl, VolumeControl } from './hardware-changes.ts';
+import type {
+  BurnInControl,
+  DriveControl,
+  FirmwareControl,
+  SettingsControl,
+  VolumeControl,
+} from './hardware-changes.ts';
 import type { InstallFacts } from './network-installs.ts';
 import type { Upstream, UpstreamMachine, UpstreamReadCall } from './upstream.ts';
 
@@ -316,6 +322,7 @@ export interface Capabilities {
   readonly firmware: FirmwareControl;
   readonly volumes: VolumeControl;
   readonly drives: DriveControl;
+  readonly burnIn: BurnInControl;
   readonly upstream: Upstream;
 }
 

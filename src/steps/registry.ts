@@ -15,6 +15,7 @@ import { repaveImage } from './disks/repave-image.ts';
 import { awaitReplacement } from './hardware/await-replacement.ts';
 import { biosSettings } from './hardware/bios-settings.ts';
 import { bootOrder } from './hardware/boot-order.ts';
+import { burnIn } from './hardware/burn-in.ts';
 import { finishMigration } from './hardware/finish-migration.ts';
 import { firmwareUpdate } from './hardware/firmware-update.ts';
 import { inspectHardware } from './hardware/inspect-hardware.ts';
@@ -58,6 +59,7 @@ export const STEP_KINDS: ReadonlyMap<string, AnyStepKind> = new Map(
     bootOrder,
     firmwareUpdate,
     raid,
+    burnIn,
     workflowStage,
   ].map((kind) => [kind.kind, kind as AnyStepKind]),
 );

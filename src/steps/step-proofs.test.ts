@@ -167,6 +167,14 @@ const HARDWARE_PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>>
   },
 };
 
+const BURN_IN_PROOFS: Readonly<Record<string, Proof>> = {
+  'of two parts': {
+    config: { tests: ['cpu', 'memory'], seconds: 60 },
+    leaves: { tasks: ['burn-in cpu,memory'] },
+    undone: isAtRest,
+  },
+};
+
 const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
   netboot: {
     'to PXE': {
@@ -334,6 +342,7 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
     },
   },
   ...HARDWARE_PROOFS,
+  'burn-in': BURN_IN_PROOFS,
   'verify-hardware': {
     'of a machine as it is expected': {
       config: {},

@@ -91,6 +91,16 @@ async function inService(server: TestServer): Promise<string> {
 }
 
 export const SERVER_SCENARIOS = {
+  async BURN_IN_FAILED({ server }) {
+    const machineId = await newMachine(server, {
+      phase: 'MAINTENANCE',
+      labels: { 'fake/fail-step': 'burn-in' },
+    });
+    const test = step({ case: 'burnIn', value: { tests: ['cpu'], seconds: 10 } }, 600);
+    const operationId = await runOf(server, machineId, test);
+    return { machineId, operationId, fix: () => setLabels(server, machineId, { 'fake/fail-step': 'none' }) };
+  },
+
   async EXECUTION_FAILED({ server }) {
     const started = await rebootOf(server, { 'fake/fail-step': 'reboot' });
     return { ...started, fix: () => setLabels(server, started.machineId, { 'fake/fail-step': 'none' }) };

@@ -311,6 +311,7 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     listHardwareChanges: 'reads',
     diffHardware: 'reads',
     getEraseCertificate: 'reads',
+    getBurnIn: 'reads',
     listHardwareProfiles: 'reads',
     setHardwareProfile: { kind: 'hardware', call: () => newProfile() },
     deleteHardwareProfile: {

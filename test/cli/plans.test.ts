@@ -114,7 +114,7 @@ Default for:  -
     const text = `${YAML}  - name: 7\n    netbot: {mode: PXE}\n  - {name: x, reboot: {mode: bmc, hard: true}, ssh: {}}\n`;
     const { code, stdout, stderr } = await cli.run('plan create -f p.yaml', written('p.yaml', text));
     const fields =
-      'name, timeout_seconds, max_retries, ssh, reboot, netboot, repave, join, verify, net, rma, cluster, inspect, verify_hardware, media, bios_settings, boot_order, firmware_update, raid, erase_disks';
+      'name, timeout_seconds, max_retries, ssh, reboot, netboot, repave, join, verify, net, rma, cluster, inspect, verify_hardware, media, bios_settings, boot_order, firmware_update, raid, erase_disks, burn_in';
     expect(stderr).toBe(`\
 error: p.yaml: 4 mistakes
   p.yaml:11: steps[2].name must be text; put it in quotes

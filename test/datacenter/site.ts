@@ -18,6 +18,17 @@ import { ANY_ADDRESS } from '../parts/any-address.ts';
 import type { ApiServer } from '../parts/kubernetes/api-server.ts';
 import type { Sshd } from '../parts/sshd.ts';
 
+/** No machine is tested. */
+const NO_BURN_INS: NetworkInstalls['burnIns'] = {
+  check: () => {},
+  read: async () => null,
+  order: async ({ machineId }) => {
+    throw new Error(`${machineId} is no node`);
+  },
+  sent: async () => {},
+  giveUp: async () => {},
+};
+
 /** These machines don't install themselves over the network. */
 const NO_NODES: NetworkInstalls = {
   checkStart: () => {},
@@ -32,6 +43,7 @@ const NO_NODES: NetworkInstalls = {
   issueBootUrl: async () => ({ obstacle: 'these machines are no nodes' }),
   isCurrentBootUrl: async () => false,
   dropBootUrl: async () => {},
+  burnIns: NO_BURN_INS,
   sentIntoBoot: async () => {},
   giveUp: async () => {},
 };

@@ -47,6 +47,7 @@ const METHODS = {
   bootOrder: { compare: 'read', stage: 'effect', taskState: 'read' },
   firmware: { compare: 'read', update: 'effect', findUpdate: 'read', taskState: 'read' },
   volumes: { compare: 'read', change: 'effect', taskState: 'read' },
+  burnIn: { state: 'read', start: 'effect', stop: 'effect' },
   drives: { list: 'read', erase: 'effect', findErasure: 'read', taskState: 'read' },
   upstream: {
     find: 'read',

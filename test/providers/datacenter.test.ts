@@ -3,6 +3,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe } from 'vitest';
+import type { BurnIn } from '../../src/domain/hardware/burn-in.ts';
 import type { InstallOrderView, NetworkInstalls } from '../../src/providers/network-installs.ts';
 import type { ProviderCall } from '../../src/providers/provider.ts';
 import { bmcFields, machineWith } from '../datacenter/bmc-site.ts';
@@ -57,6 +58,23 @@ class MemoryInstalls implements NetworkInstalls {
   async giveUp() {
     this.order_ = null;
   }
+  burnIn: BurnIn | null = null;
+  burnIns: NetworkInstalls['burnIns'] = {
+    check: () => {},
+    read: async () => this.burnIn,
+    order: async (order) => {
+      if (this.burnIn?.key === order.key) return;
+      const at = new Date();
+      const fresh = { state: 'ordered', percent: 0, results: [], error: '' } as const;
+      this.burnIn = { ...order, ...fresh, orderedAt: at, sentAt: null, seenAt: null, endedAt: null };
+    },
+    sent: async () => {
+      if (this.burnIn) this.burnIn = { ...this.burnIn, sentAt: new Date() };
+    },
+    giveUp: async () => {
+      this.burnIn = null;
+    },
+  };
 }
 
 const NEW_ORDER: InstallOrderView = {
@@ -115,6 +133,7 @@ const switchedOn = async () => {
   bmc.thaw();
   bmc.repair();
   installs.order_ = null;
+  installs.burnIn = null;
   if (!bmc.isOn()) bmc.switchOn();
   await until(() => bmc.isOn());
   writeFileSync(bootFile(), 'none\n');
@@ -178,6 +197,23 @@ const cases: Cases = {
     prepare: async () => installs.order('m-1', { operationId: 'op-x', key: 'k', image: 'debian' }),
     run: (call) => site.can.imaging.stopImaging(call),
   },
+  'burnIn.state': { prepare: switchedOn, run: (call) => site.can.burnIn.state(call) },
+  'burnIn.start': {
+    prepare: switchedOn,
+    run: (call) => site.can.burnIn.start(call, { tests: ['cpu'], seconds: 10 }),
+    settled: () => until(() => bmc.isOn()),
+  },
+  'burnIn.stop': {
+    prepare: async () =>
+      installs.burnIns.order({
+        machineId: 'm-1',
+        operationId: 'op-x',
+        key: 'k',
+        tests: ['cpu'],
+        seconds: 10,
+      }),
+    run: (call) => site.can.burnIn.stop(call),
+  },
   'erasing.erasingState': { prepare: switchedOn, run: (call) => site.can.erasing.erasingState(call) },
   'erasing.startErasing': {
     prepare: switchedOn,
@@ -235,6 +271,7 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
         nextBoot: readFileSync(bootFile(), 'utf8'),
         reboots: readFileSync(reboots, 'utf8'),
         order: installs.order_,
+        burnIn: installs.burnIn && { ...installs.burnIn, orderedAt: null, sentAt: null },
       }),
       failures: [
         ...connectedTroubles(

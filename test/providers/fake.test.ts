@@ -26,6 +26,7 @@ const {
   firmware,
   volumes,
   drives,
+  burnIn,
 } = provider.capabilities as FakeCapabilities;
 
 const machine = (labels: Readonly<Record<string, string>> = { 'fake/step-ms': '0' }) => {
@@ -100,6 +101,15 @@ const cases: Cases = {
     run: (call) => volumes.change(call, RAID, { kind: 'create', volume: VOLUME }),
   },
   'volumes.taskState': { prepare: FRESH, run: (call) => volumes.taskState(call, 'volume') },
+  'burnIn.state': { prepare: FRESH, run: (call) => burnIn.state(call) },
+  'burnIn.start': { prepare: FRESH, run: (call) => burnIn.start(call, { tests: ['cpu'], seconds: 10 }) },
+  'burnIn.stop': {
+    prepare: async () => {
+      stopped += 1;
+      await put({ task: { ...writing(`op-${stopped}/work/1`), kind: 'burn-in' } })();
+    },
+    run: (call) => burnIn.stop({ ...call, key: `op-${stopped}/undo/1` }),
+  },
   'drives.list': { prepare: FRESH, run: (call) => drives.list(call) },
   'drives.erase': { prepare: put({ image: 'old' }), run: (call) => drives.erase(call, 'sda') },
   'drives.findErasure': { prepare: FRESH, run: (call) => drives.findErasure(call, 'sda') },

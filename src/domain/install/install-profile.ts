@@ -1,4 +1,5 @@
 /** An install profile says how a machine is installed over the network. The REST API and the CLI call it a workflow. */
+import type { BurnInWish } from '../hardware/burn-in.ts';
 import { type DiskRule, diskWords } from './disk-rule.ts';
 
 export interface InstallProfile {
@@ -94,6 +95,20 @@ const ERASE_PROFILE: InstallProfile = {
   postInstall: 'poweroff',
   ...PROFILE_DEFAULTS,
 };
+
+/** Tests a machine, and writes nothing. Sites have no profile of their own for it. */
+export function burnInProfile({ tests, seconds }: BurnInWish): InstallProfile {
+  return {
+    name: 'burn-in',
+    description: "Ingot's own installer as it tests a machine",
+    kernel: BUILT_IN_PROFILE.kernel,
+    initrd: BUILT_IN_PROFILE.initrd,
+    cmdline: `console=tty0 console={console} quiet panic=30 BOOTIF={bootif} ingot.mode=burn-in ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.tests=${tests.join(',')} ingot.seconds=${seconds}`,
+    image: null,
+    postInstall: 'reboot',
+    ...PROFILE_DEFAULTS,
+  };
+}
 
 const BUILT_IN_PROFILES: readonly InstallProfile[] = [BUILT_IN_PROFILE, ERASE_PROFILE];
 

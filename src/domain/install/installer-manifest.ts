@@ -14,6 +14,7 @@ export const INTERFACES = {
   diskRules: 2,
   userData: 2,
   erasing: 2,
+  burnIn: 3,
 } as const satisfies Record<string, number>;
 
 export const INSTALLER_INTERFACE = Math.max(...Object.values(INTERFACES));

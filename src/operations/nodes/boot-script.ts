@@ -34,7 +34,7 @@ export interface InstallerBoot {
   readonly mac: string;
   readonly machineId: string;
   readonly hostname: string;
-  readonly purpose: BootPurpose;
+  readonly purpose: BootPurpose | 'burn-in';
   readonly profile: InstallProfile;
   /** Null: no image. */
   readonly image: ServedImage | null;
@@ -46,6 +46,12 @@ export interface InstallerBoot {
   /** Files are requested with it, so that each fetch can be attributed to its boot. */
   readonly traceId: string;
 }
+
+const WORK_OF = {
+  install: 'installing',
+  erase: 'erasing',
+  'burn-in': 'testing',
+} as const satisfies Record<InstallerBoot['purpose'], string>;
 
 /** The command line of the kernel. */
 export function installerWords(boot: InstallerBoot): string {
@@ -76,7 +82,7 @@ export function installerScript(boot: InstallerBoot, { kernel, initrd }: BootFil
     ...[kernel, initrd].flatMap(({ path, sha256 }) =>
       sha256 === null ? [] : [`# sha256 ${sha256} ${path}`],
     ),
-    `echo Ingot: ${boot.purpose === 'erase' ? 'erasing' : 'installing'} machine ${machineId} (${profile.name})`,
+    `echo Ingot: ${WORK_OF[boot.purpose]} machine ${machineId} (${profile.name})`,
     'set tries:int32 0',
     ...trust.before,
     ':load',

@@ -7,9 +7,11 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Scope } from '../../domain/access/scope.ts';
 import { type Fault, unmetPrecondition } from '../../domain/error/fault.ts';
+import type { BurnInWish } from '../../domain/hardware/burn-in.ts';
 import { type InstallerArch, installerArchOf, installerFile } from '../../domain/install/architecture.ts';
 import {
   builtInProfile,
+  burnInProfile,
   DEFAULT_PROFILE_NAME,
   ERASE_PROFILE_NAME,
   type InstallProfile,
@@ -193,6 +195,15 @@ export function preparedErase(
   arch: string,
 ): InstallProfile | InstallObstacle {
   return profile ? bootable(bootDir, profile, arch, INTERFACES.erasing) : profileMissing(ERASE_PROFILE_NAME);
+}
+
+/** The profile that tests the machine. */
+export function preparedBurnIn(
+  { bootDir }: Pick<InstallPlanDependencies, 'bootDir'>,
+  wish: BurnInWish,
+  arch: string,
+): InstallProfile | InstallObstacle {
+  return bootable(bootDir, burnInProfile(wish), arch, INTERFACES.burnIn);
 }
 
 /** Ingot's installer has files for each architecture; other files are used as they are. */

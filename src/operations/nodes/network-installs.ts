@@ -16,6 +16,7 @@ import { findMachine } from '../../store/machines/machines.ts';
 import { forgetBootUrl, machineOfBootUrl } from '../../store/nodes/boot-urls.ts';
 import { findImage, listImages } from '../../store/nodes/images.ts';
 import { findNode, type LockedNode, type NodeChange } from '../../store/nodes/nodes.ts';
+import { createBurnInOrders } from '../hardware/burn-in-orders.ts';
 import { ERASABLE, eraseGivenUp, eraseOrdered, notErasable } from './erase-orders.ts';
 import {
   formatObstacle,
@@ -98,6 +99,7 @@ export function createNetworkInstalls(
       );
     },
 
+    burnIns: createBurnInOrders(dependencies, (machineId) => ensureNode(dependencies, machineId)),
     issueBootUrl: (machineId, operationId) =>
       bootUrlForOperation(dependencies, serverUrl(), machineId, operationId),
     dropBootUrl: (machineId) => forgetBootUrl(database, machineId),

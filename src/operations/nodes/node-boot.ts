@@ -16,6 +16,7 @@ import type { InstallProfile } from '../../domain/install/install-profile.ts';
 import { type BootPurpose, MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
 import type { Session } from '../../store/database/database.ts';
 import { changeEvent } from '../../store/events/record-change.ts';
+import { findOpenBurnIn, giveBurnInToken } from '../../store/hardware/burn-ins.ts';
 import {
   countBootsIssued,
   findLatestBoot,
@@ -38,7 +39,7 @@ import {
 } from './boot-script.ts';
 import { bootsByUrl } from './boot-url.ts';
 import { nodeThatBoots } from './discovery.ts';
-import { readErasePlan, readInstallPlan, type ServedImage } from './install-plan.ts';
+import { preparedBurnIn, readErasePlan, readInstallPlan, type ServedImage } from './install-plan.ts';
 import { type NodeCause, traceEvent } from './node-changes.ts';
 import { withFacts } from './node-facts.ts';
 import { NO_FACTS } from './node-input.ts';
@@ -107,6 +108,8 @@ export async function bootScript(dependencies: BootDependencies, request: BootRe
     };
   }
   const { id } = found;
+  const testing = await burnInBoot(dependencies, id, request);
+  if (testing) return withInstaller(dependencies, testing.answer, testing.installer);
   let answer: BootAnswer | null = null;
   let installer: InstallerBoot | null = null;
   await changeAndLog(dependencies, id, async (locked, session) => {
@@ -151,6 +154,43 @@ async function withInstaller(
   };
   const files = { kernel: await fileOf(kernel), initrd: await fileOf(initrd) };
   return { ...answer, script: installerScript(installer, files), words: installerWords(installer) };
+}
+
+/** The boot that tests the machine; null: no operation wants one. It needs no state of the node, and changes none. */
+async function burnInBoot(
+  dependencies: BootDependencies,
+  machineId: string,
+  request: BootRequest,
+): Promise<Pick<IssuedBoot, 'answer' | 'installer'> | null> {
+  return dependencies.database.transaction(async (session) => {
+    const burnIn = await findOpenBurnIn(session, machineId);
+    if (burnIn === null || request.failed !== null || !(await isOperationWanted(session, burnIn.operationId)))
+      return null;
+    const arch = request.arch ?? installerArchOf('');
+    const profile = preparedBurnIn(dependencies, burnIn, arch);
+    if ('code' in profile) return null;
+    const [token, traceId] = [newBootToken(), newTraceId()];
+    await giveBurnInToken(session, burnIn, token, request.address);
+    const { baseUrl, mac } = request;
+    const installer: InstallerBoot = {
+      ...{ baseUrl, mac, machineId, profile, token, traceId },
+      hostname: '',
+      purpose: 'burn-in',
+      image: null,
+      overwrite: '',
+      console: SERIAL_CONSOLES[arch],
+      verify: dependencies.verify,
+    };
+    const answer = {
+      script: '',
+      words: null,
+      served: 'installer',
+      reason: '',
+      machineId,
+      bootNo: null,
+    } as const;
+    return { answer, installer };
+  });
 }
 
 interface IssuedBoot {

@@ -29,12 +29,15 @@ export const PLAN_STEP_KINDS = [
   'firmware_update',
   'raid',
   'erase_disks',
+  'burn_in',
 ] as const;
 
 /** A field has underscores where the name of the kind has dashes. */
 const kindOfField = (field: string) => field.replaceAll('_', '-');
 
 const MAX_STEPS = 100;
+/** What a machine has to boot its installer. */
+const BOOT_SECONDS = 300;
 const WEEK_SECONDS = 7 * 24 * 60 * 60;
 
 /** Control characters, line separators and lone surrogates, which a title may not have. */
@@ -109,6 +112,17 @@ const stepSchema = z
     for (const { field, message } of problemsOf(writtenConfig, checked)) {
       context.addIssue({ code: 'custom', message, path: [kind, field] });
     }
+    const { seconds } = checked;
+    if (
+      kind === 'burn_in' &&
+      typeof seconds === 'number' &&
+      (written.timeout_seconds ?? 0) < seconds + BOOT_SECONDS
+    )
+      context.addIssue({
+        code: 'custom',
+        message: `must be at least ${seconds + BOOT_SECONDS}: the test takes ${seconds}, and the machine boots before`,
+        path: ['timeout_seconds'],
+      });
     return {
       name: written.name,
       kind: kindOfField(kind),

@@ -15,6 +15,7 @@ import { type BmcControls, createBmcControls } from './bmc-controls.ts';
 import { createBmcNetboot } from './bmc-netboot.ts';
 import { createBmcPower } from './bmc-power.ts';
 import type { DatacenterConfiguration } from './datacenter-configuration.ts';
+import { burnInByReports } from './network-burn-in.ts';
 import { erasingByReports } from './network-erase.ts';
 import { withNetworkInstalls } from './network-install.ts';
 import { createRedfishChanges, type RedfishChanges } from './redfish-changes.ts';
@@ -84,7 +85,8 @@ function capabilitiesOf(
   bmcs: BmcControls,
   bmc: NonNullable<DatacenterConfiguration['bmc']>,
   hosts: SshHosts,
-): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing' | 'inventory' | 'media'> & RedfishChanges {
+): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing' | 'burnIn' | 'inventory' | 'media'> &
+  RedfishChanges {
   const options = {
     power: createBmcPower({ controlOf: bmcs.of, remoteExec: hosts }),
     netboot: createBmcNetboot({ controlOf: bmcs.of, installs, way: bmc.boot.way }),
@@ -96,6 +98,7 @@ function capabilitiesOf(
   return {
     ...withNetworkInstalls(options),
     erasing: erasingByReports(options),
+    burnIn: burnInByReports({ ...options, burnIns: installs.burnIns }),
     media: {
       inserted: async (call) => {
         const url = await bmcs.of(call.machine).insertedMedia(call);

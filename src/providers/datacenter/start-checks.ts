@@ -52,6 +52,10 @@ export function datacenterStartChecks({
     firmware: checkRedfish,
     volumes: checkRedfish,
     drives: checkRedfish,
+    burnIn: (machine, _step, facts) => {
+      bmcs?.checkStart(machine);
+      installs.burnIns.check(machine, facts.nodes.get(machine.machineId)?.arch ?? '');
+    },
     remoteExec: (machine) => hosts.checkStart(machine),
     cluster: (machine, { kind, config }) => {
       clusterNamed(clusters, String(config.cluster_ref ?? machine.spec.target_cluster_ref));

@@ -2,10 +2,11 @@
 import type { BmcTaskState, VolumeWish } from '../../domain/hardware/hardware-change.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { SettingsControl } from '../hardware-changes.ts';
-import type { Capabilities } from '../provider.ts';
+import { type Capabilities, operationOf, type ProviderCall } from '../provider.ts';
+import { type FakeTask, progressOf } from './fake-state.ts';
 import { type FakeTasks, taskCall } from './fake-tasks.ts';
 
-type FakeChanges = Pick<Capabilities, 'bios' | 'bootOrder' | 'firmware' | 'volumes' | 'drives'>;
+type FakeChanges = Pick<Capabilities, 'bios' | 'bootOrder' | 'firmware' | 'volumes' | 'drives' | 'burnIn'>;
 
 export function createFakeChanges(tasks: FakeTasks): FakeChanges {
   return {
@@ -14,6 +15,7 @@ export function createFakeChanges(tasks: FakeTasks): FakeChanges {
     firmware: createFakeFirmware(tasks),
     volumes: createFakeVolumes(tasks),
     drives: createFakeDrives(tasks),
+    burnIn: createFakeBurnIn(tasks),
   };
 }
 
@@ -157,5 +159,42 @@ function createFakeDrives(tasks: FakeTasks): Capabilities['drives'] {
       const { task } = await tasks.state(call.machine.machineId);
       return task?.kind === 'drive-erase' ? 'drive-erase' : null;
     },
+  };
+}
+
+function createFakeBurnIn(tasks: FakeTasks): Capabilities['burnIn'] {
+  const isOf = (task: Pick<FakeTask, 'kind' | 'key'> | null, call: ProviderCall) =>
+    task?.kind === 'burn-in' && task.key === call.key;
+  return {
+    async state(call) {
+      const state = await tasks.state(call.machine.machineId);
+      const { task, ended } = state;
+      const isRunning = isOf(task, call);
+      if (!isRunning && !isOf(ended, call)) return null;
+      const hasPassed = ended?.ok === true;
+      const result = {
+        test: 'cpu',
+        part: hasPassed ? '2 processors' : 'processor 1',
+        result: hasPassed ? 'passed' : 'failed',
+        detail: 'simulated',
+        seconds: 0,
+      } as const;
+      const at = new Date(tasks.now());
+      return {
+        machineId: call.machine.machineId,
+        operationId: operationOf(call),
+        key: call.key,
+        tests: ['cpu'],
+        seconds: 0,
+        state: isRunning ? 'running' : hasPassed ? 'passed' : 'failed',
+        percent: isRunning && task ? progressOf(task, tasks.now()) : 100,
+        results: isRunning ? [] : [result],
+        error: '',
+        ...{ orderedAt: at, sentAt: at, seenAt: at, endedAt: isRunning ? null : at },
+        pollAfterMs: tasks.msLeft(state),
+      };
+    },
+    start: (call, wish) => tasks.start(call, { kind: 'burn-in', target: wish.tests.join(',') }),
+    stop: (call) => tasks.stopBurnIn(call),
   };
 }

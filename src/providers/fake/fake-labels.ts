@@ -23,6 +23,7 @@ const PLAUSIBLE_MS = {
   firmware: 4_000,
   volume: 1_000,
   'drive-erase': 4_000,
+  'burn-in': 3_000,
   drain: 2_000,
   // Requests to an API, which is done with them when it answers.
   cordon: 0,

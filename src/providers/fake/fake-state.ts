@@ -22,7 +22,8 @@ export type FakeTaskKind =
   | 'boot-order'
   | 'firmware'
   | 'volume'
-  | 'drive-erase';
+  | 'drive-erase'
+  | 'burn-in';
 
 /** What the steering labels may name: a task, or the check that has no task of its own. */
 export type FakeStepKind = FakeTaskKind | 'verify';
@@ -144,6 +145,7 @@ function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
     }
     case 'drive-erase':
       return { image: '', clusterRef: '', ...TAKES_WORK };
+    case 'burn-in':
     case 'exec':
       return {};
   }

@@ -31,6 +31,7 @@ export const FAILURE_WORDS = {
   firmware: 'the image could not be written',
   volume: 'the controller refused the volume',
   'drive-erase': 'the drive could not be erased',
+  'burn-in': 'memory (copy 7 of 64 of a block of 16 MiB has changed)',
   verify: 'the node is NotReady',
 } as const satisfies Record<FakeStepKind, string>;
 
@@ -71,6 +72,14 @@ export class FakeTasks {
 
   async stopImaging(call: ProviderCall): Promise<void> {
     await this.#change(call, (state) => stop(state, call));
+  }
+
+  async stopBurnIn(call: ProviderCall): Promise<void> {
+    await this.#change(call, (state) => {
+      const { task } = state;
+      const isOurs = task?.kind === 'burn-in' && operationOf(task) === operationOf(call);
+      return isOurs ? { ...state, task: null, ended: { key: task.key, kind: 'burn-in', ok: false } } : state;
+    });
   }
 
   async countFailure({ machine }: ProviderCall): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { reportBurnIn } from '../../operations/hardware/burn-in-orders.ts';
 import { reportNode } from '../../operations/nodes/node-report.ts';
 import { findReporter, isAtHome } from '../../operations/nodes/report-admission.ts';
 import { readReport } from '../../operations/nodes/report-input.ts';
@@ -37,6 +38,12 @@ export async function reportRoutes(app: FastifyInstance, dependencies: NodeRoute
     return parseLeniently(body);
   });
   serveRoutes(app, REPORT_ROUTES, dependencies, {
+    reportBurnIn: async ({ request }) => {
+      refuseBrowsers(request);
+      const sender = { token: bearerOf(request), address: clientAddress(request) };
+      const id = await reportBurnIn(dependencies.nodes, request.body, sender);
+      return { success: true, data: { id }, message: 'Report recorded' };
+    },
     report: async ({ request }) => {
       refuseBrowsers(request);
       checkIdentity(request.body);

@@ -21,6 +21,7 @@ import { plainText } from '../../output/plain-text.ts';
 import type { Column } from '../../output/table.ts';
 import { instantText } from '../../output/time-text.ts';
 import { profileGroup } from './profile-group.ts';
+import { showBurnIn } from './show-burn-in.ts';
 import { showHardware } from './show-hardware.ts';
 
 export function hardwareGroup(context: CommandContext): Command {
@@ -30,6 +31,7 @@ export function hardwareGroup(context: CommandContext): Command {
     .addCommand(showHardware(context), { isDefault: true })
     .addCommand(listChanges(context))
     .addCommand(diffHardware(context))
+    .addCommand(showBurnIn(context))
     .addCommand(profileGroup(context));
 }
 

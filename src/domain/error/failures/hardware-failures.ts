@@ -69,6 +69,14 @@ export const HARDWARE_FAILURES = {
     action: 'retry_stage',
     who: 'site',
   },
+  BURN_IN_FAILED: {
+    classes: ['needs_human'],
+    whatHappened: 'a part of the machine failed its burn-in, or the machine could not be tested',
+    check:
+      'replace the parts that the error names, or see on the console of the machine why its test did not end',
+    action: 'retry_stage',
+    who: 'site',
+  },
   NOT_IN_MAINTENANCE: {
     classes: ['permanent'],
     whatHappened: 'the machine left maintenance while a step was under way that destroys data',

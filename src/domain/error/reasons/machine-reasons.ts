@@ -106,6 +106,13 @@ export const MACHINE_REASONS = {
     fix: 'see which operations the machine had; an erasure by MAAS or by hand leaves no certificate',
     commands: ['{ingot} ops {machine_id}'],
   },
+  BURN_IN_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'there is no burn-in of <machine_id>',
+    cause: 'no operation has tested the machine, or not the one that was named',
+    fix: 'run a plan with a step burn_in on it',
+    commands: ['{ingot} ops {machine_id}'],
+  },
   WRONG_PHASE: {
     kind: 'failed_precondition',
     message: '<machine_id> is <phase>; <type> needs <phases>',

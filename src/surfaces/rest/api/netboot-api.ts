@@ -29,6 +29,26 @@ const IMAGE_NAME = { name: 'the name of the image' } as const;
 const WORKFLOW_NAME = { name: 'the name of the workflow' } as const;
 
 export const REPORT_ROUTES = {
+  reportBurnIn: {
+    method: 'POST',
+    path: '/api/v1/burn-in',
+    caller: 'machine',
+    summary: 'Report the progress or the results of a burn-in, with the token of its boot',
+    body: {
+      schema: z.looseObject({
+        mac_address: z.string().optional(),
+        installation_status: z.enum(INSTALLATION_STATUSES),
+        installation_progress: z.int().min(0).max(100).optional(),
+        installation_error: z.string().optional(),
+        burn_in: z.looseObject({ results: z.array(z.looseObject({})) }).optional(),
+      }),
+    },
+    maxBodyBytes: MAX_REPORT_BYTES,
+    answers: {
+      200: { description: 'The report is recorded.', schema: done(z.strictObject({ id: z.string() })) },
+    },
+    refusals: ['INVALID_FIELD', 'BOOT_NOT_WANTED'],
+  },
   report: {
     method: 'POST',
     path: '/api/v1/report',

@@ -37,6 +37,7 @@ import { defineService, type Service } from '../service.ts';
 import { startOptions } from '../start-options.ts';
 import { agentsOf } from '../v2/agents-of.ts';
 import { operationMessage } from '../v2/to-proto.ts';
+import { burnIn } from './burn-in-message.ts';
 import { eraseCertificate } from './erase-certificate-message.ts';
 import { agentHardware, hardwareMessage, verdictFields } from './hardware-message.ts';
 import { profileHandlers } from './hardware-profile-handlers.ts';
@@ -76,6 +77,7 @@ export function hardwareService(dependencies: ServerDependencies): Service {
         return operationMessage(operation);
       },
       getEraseCertificate: (request, { caller }) => eraseCertificate(dependencies, request, caller),
+      getBurnIn: (request, { caller }) => burnIn(dependencies, request, caller),
       ...profileHandlers(dependencies),
     },
     {
@@ -84,6 +86,7 @@ export function hardwareService(dependencies: ServerDependencies): Service {
       diffHardware: 'viewer',
       inspectMachine: 'operator',
       getEraseCertificate: 'viewer',
+      getBurnIn: 'viewer',
       setHardwareProfile: 'admin',
       listHardwareProfiles: 'viewer',
       deleteHardwareProfile: 'admin',

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/fleet/v1/hardware_service.proto.
  */
 export const file_baremetal_fleet_v1_hardware_service: GenFile = /*@__PURE__*/
-  fileDesc("CiliYXJlbWV0YWwvZmxlZXQvdjEvaGFyZHdhcmVfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIkYKGkdldEVyYXNlQ2VydGlmaWNhdGVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJIvgCChBFcmFzZUNlcnRpZmljYXRlEhIKCm1hY2hpbmVfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJEi0KCWlzc3VlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZG9jdW1lbnQYBCABKAkSDgoGa2V5X2lkGAUgASgJEhIKCnB1YmxpY19rZXkYBiABKAkSEQoJc2lnbmF0dXJlGAcgASgJEg8KB291dGNvbWUYCCABKAkSEQoJZXJhc2VkX2J5GAkgASgJEhQKDHJlcXVlc3RlZF9ieRgKIAEoCRIOCgZ2ZW5kb3IYCyABKAkSDQoFbW9kZWwYDCABKAkSFQoNc2VyaWFsX251bWJlchgNIAEoCRIMCgR1dWlkGA4gASgJEi8KBmRyaXZlcxgPIAMoCzIfLmJhcmVtZXRhbC5mbGVldC52MS5FcmFzZWREcml2ZRITCgtub3RfdG91Y2hlZBgQIAMoCSLIAQoLRXJhc2VkRHJpdmUSDAoEbmFtZRgBIAEoCRINCgVtb2RlbBgCIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSDgoGbWV0aG9kGAUgASgJEg4KBnJlc3VsdBgGIAEoCRIQCgh2ZXJpZmllZBgHIAEoCRIQCghub3RfZG9uZRgIIAEoCRItCgllcmFzZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIigKEkdldEhhcmR3YXJlUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJIvcECghIYXJkd2FyZRISCgptYWNoaW5lX2lkGAEgASgJEjIKBnN5c3RlbRgCIAEoCzIiLmJhcmVtZXRhbC5mbGVldC52MS5TeXN0ZW1IYXJkd2FyZRIxCgpwcm9jZXNzb3JzGAMgAygLMh0uYmFyZW1ldGFsLmZsZWV0LnYxLlByb2Nlc3NvchIUCgxtZW1vcnlfYnl0ZXMYBCABKAMSOAoObWVtb3J5X21vZHVsZXMYBSADKAsyIC5iYXJlbWV0YWwuZmxlZXQudjEuTWVtb3J5TW9kdWxlEikKBmRyaXZlcxgGIAMoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5Ecml2ZRItCgRuaWNzGAcgAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLk5ldHdvcmtQb3J0EiUKBGdwdXMYCCADKAsyFy5iYXJlbWV0YWwuZmxlZXQudjEuR3B1EjQKDHBjaWVfZGV2aWNlcxgJIAMoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QY2llRGV2aWNlEjcKDnBvd2VyX3N1cHBsaWVzGAogAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLlBvd2VyU3VwcGx5Ei4KCGZpcm13YXJlGAsgAygLMhwuYmFyZW1ldGFsLmZsZWV0LnYxLkZpcm13YXJlEjMKB3NvdXJjZXMYDCADKAsyIi5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVTb3VyY2USEQoJY3B1X21vZGVsGA0gASgJEhEKCWNwdV9jb3JlcxgOIAEoBRIQCghwcm9maWxlcxgPIAMoCRITCgtkaWZmZXJlbmNlcxgQIAMoCSKSAQoOSGFyZHdhcmVTb3VyY2USDgoGc291cmNlGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSLwoLcmVwb3J0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNoYW5nZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIk0KClBhcnRPcmlnaW4SDgoGc291cmNlGAEgASgJEi8KC3JlcG9ydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKBAgoOU3lzdGVtSGFyZHdhcmUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDgoGdmVuZG9yGAIgASgJEg0KBW1vZGVsGAMgASgJEgsKA3NrdRgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEgwKBHV1aWQYBiABKAkSFAoMYmlvc192ZXJzaW9uGAcgASgJEhMKC2Jpb3NfdmVuZG9yGAggASgJEhEKCWJpb3NfZGF0ZRgJIAEoCRITCgtib2FyZF9tb2RlbBgKIAEoCRIbChNib2FyZF9zZXJpYWxfbnVtYmVyGAsgASgJIt4BCglQcm9jZXNzb3ISLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRINCgVtb2RlbBgDIAEoCRIUCgxtYW51ZmFjdHVyZXIYBCABKAkSFAoMYXJjaGl0ZWN0dXJlGAUgASgJEg0KBWNvcmVzGAYgASgFEg8KB3RocmVhZHMYByABKAUSFQoNc2VyaWFsX251bWJlchgIIAEoCRIRCgltaWNyb2NvZGUYCSABKAkSDgoGaGVhbHRoGAogASgJItMBCgxNZW1vcnlNb2R1bGUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRISCgpzaXplX2J5dGVzGAMgASgDEgwKBHR5cGUYBCABKAkSEQoJc3BlZWRfbXRzGAUgASgFEhQKDG1hbnVmYWN0dXJlchgGIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAcgASgJEhMKC3BhcnRfbnVtYmVyGAggASgJEg4KBmhlYWx0aBgJIAEoCSK5AgoFRHJpdmUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRIMCgRuYW1lGAMgASgJEg0KBW1vZGVsGAQgASgJEhQKDG1hbnVmYWN0dXJlchgFIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAYgASgJEhMKC3BhcnRfbnVtYmVyGAcgASgJEhIKCnNpemVfYnl0ZXMYCCABKAMSEAoIcHJvdG9jb2wYCSABKAkSDQoFbWVkaWEYCiABKAkSGAoQZmlybXdhcmVfdmVyc2lvbhgLIAEoCRIeChFsaWZlX2xlZnRfcGVyY2VudBgMIAEoBUgAiAEBEg4KBmhlYWx0aBgNIAEoCUIUChJfbGlmZV9sZWZ0X3BlcmNlbnQixAIKC05ldHdvcmtQb3J0Ei4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEgwKBHNsb3QYAiABKAkSDAoEbmFtZRgDIAEoCRITCgttYWNfYWRkcmVzcxgEIAEoCRISCgpzcGVlZF9tYnBzGAUgASgDEhEKBGxpbmsYBiABKAhIAIgBARIUCgxtYW51ZmFjdHVyZXIYByABKAkSDQoFbW9kZWwYCCABKAkSFQoNc2VyaWFsX251bWJlchgJIAEoCRITCgtwYXJ0X251bWJlchgKIAEoCRIYChBmaXJtd2FyZV92ZXJzaW9uGAsgASgJEhEKCW5laWdoYm91chgMIAEoCRIWCg5uZWlnaGJvdXJfcG9ydBgNIAEoCRIOCgZoZWFsdGgYDiABKAlCBwoFX2xpbmsijwIKA0dwdRIuCgZvcmlnaW4YASABKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuUGFydE9yaWdpbhIMCgRzbG90GAIgASgJEg0KBW1vZGVsGAMgASgJEhQKDG1hbnVmYWN0dXJlchgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEhMKC3BhcnRfbnVtYmVyGAYgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YByABKAkSFAoMbWVtb3J5X2J5dGVzGAggASgDEhMKC3BjaV9hZGRyZXNzGAkgASgJEhEKCXZlbmRvcl9pZBgKIAEoCRIRCglkZXZpY2VfaWQYCyABKAkSDgoGaGVhbHRoGAwgASgJItsBCgpQY2llRGV2aWNlEi4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEgwKBHNsb3QYAiABKAkSDQoFbW9kZWwYAyABKAkSFAoMbWFudWZhY3R1cmVyGAQgASgJEhQKDGRldmljZV9jbGFzcxgFIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAYgASgJEhMKC3BhcnRfbnVtYmVyGAcgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YCCABKAkSDgoGaGVhbHRoGAkgASgJIt4BCgtQb3dlclN1cHBseRIuCgZvcmlnaW4YASABKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuUGFydE9yaWdpbhIMCgRzbG90GAIgASgJEg0KBW1vZGVsGAMgASgJEhQKDG1hbnVmYWN0dXJlchgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEhMKC3BhcnRfbnVtYmVyGAYgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YByABKAkSFgoOY2FwYWNpdHlfd2F0dHMYCCABKAUSDgoGaGVhbHRoGAkgASgJImwKCEZpcm13YXJlEi4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEhEKCWNvbXBvbmVudBgCIAEoCRIMCgRuYW1lGAMgASgJEg8KB3ZlcnNpb24YBCABKAkiZwoaTGlzdEhhcmR3YXJlQ2hhbmdlc1JlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiawobTGlzdEhhcmR3YXJlQ2hhbmdlc1Jlc3BvbnNlEjMKB2NoYW5nZXMYASADKAsyIi5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVDaGFuZ2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqwBCg5IYXJkd2FyZUNoYW5nZRISCgptYWNoaW5lX2lkGAEgASgJEg4KBnNvdXJjZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgFEiwKCGZvdW5kX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghmb3VuZF9ieRgFIAEoCRIUCgxvcGVyYXRpb25faWQYBiABKAkSDwoHY2hhbmdlcxgHIAMoCSJjChNEaWZmSGFyZHdhcmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSDgoGc291cmNlGAIgASgJEhQKDGZyb21fdmVyc2lvbhgDIAEoBRISCgp0b192ZXJzaW9uGAQgASgFIsUBCgxIYXJkd2FyZURpZmYSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSFAoMZnJvbV92ZXJzaW9uGAMgASgFEhIKCnRvX3ZlcnNpb24YBCABKAUSKwoHZnJvbV9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdG9fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2NoYW5nZXMYByADKAkilwEKD0hhcmR3YXJlUHJvZmlsZRIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg0KBW1hdGNoGAMgASgJEg4KBmV4cGVjdBgEIAMoCRISCgpjcmVhdGVkX2J5GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlEKGVNldEhhcmR3YXJlUHJvZmlsZVJlcXVlc3QSNAoHcHJvZmlsZRgBIAEoCzIjLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZVByb2ZpbGUiHQobTGlzdEhhcmR3YXJlUHJvZmlsZXNSZXF1ZXN0IlUKHExpc3RIYXJkd2FyZVByb2ZpbGVzUmVzcG9uc2USNQoIcHJvZmlsZXMYASADKAsyIy5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVQcm9maWxlIiwKHERlbGV0ZUhhcmR3YXJlUHJvZmlsZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJPChVJbnNwZWN0TWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEg4KBnJlYXNvbhgDIAEoCTLRBgoPSGFyZHdhcmVTZXJ2aWNlElMKC0dldEhhcmR3YXJlEiYuYmFyZW1ldGFsLmZsZWV0LnYxLkdldEhhcmR3YXJlUmVxdWVzdBocLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZRJ2ChNMaXN0SGFyZHdhcmVDaGFuZ2VzEi4uYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RIYXJkd2FyZUNoYW5nZXNSZXF1ZXN0Gi8uYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RIYXJkd2FyZUNoYW5nZXNSZXNwb25zZRJZCgxEaWZmSGFyZHdhcmUSJy5iYXJlbWV0YWwuZmxlZXQudjEuRGlmZkhhcmR3YXJlUmVxdWVzdBogLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZURpZmYSVAoOSW5zcGVjdE1hY2hpbmUSKS5iYXJlbWV0YWwuZmxlZXQudjEuSW5zcGVjdE1hY2hpbmVSZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJrChNHZXRFcmFzZUNlcnRpZmljYXRlEi4uYmFyZW1ldGFsLmZsZWV0LnYxLkdldEVyYXNlQ2VydGlmaWNhdGVSZXF1ZXN0GiQuYmFyZW1ldGFsLmZsZWV0LnYxLkVyYXNlQ2VydGlmaWNhdGUSaAoSU2V0SGFyZHdhcmVQcm9maWxlEi0uYmFyZW1ldGFsLmZsZWV0LnYxLlNldEhhcmR3YXJlUHJvZmlsZVJlcXVlc3QaIy5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVQcm9maWxlEnkKFExpc3RIYXJkd2FyZVByb2ZpbGVzEi8uYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RIYXJkd2FyZVByb2ZpbGVzUmVxdWVzdBowLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0SGFyZHdhcmVQcm9maWxlc1Jlc3BvbnNlEm4KFURlbGV0ZUhhcmR3YXJlUHJvZmlsZRIwLmJhcmVtZXRhbC5mbGVldC52MS5EZWxldGVIYXJkd2FyZVByb2ZpbGVSZXF1ZXN0GiMuYmFyZW1ldGFsLmZsZWV0LnYxLkhhcmR3YXJlUHJvZmlsZWIGcHJvdG8z", [file_baremetal_v2_operation, file_google_protobuf_timestamp]);
+  fileDesc("CiliYXJlbWV0YWwvZmxlZXQvdjEvaGFyZHdhcmVfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIkYKGkdldEVyYXNlQ2VydGlmaWNhdGVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJIvgCChBFcmFzZUNlcnRpZmljYXRlEhIKCm1hY2hpbmVfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJEi0KCWlzc3VlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZG9jdW1lbnQYBCABKAkSDgoGa2V5X2lkGAUgASgJEhIKCnB1YmxpY19rZXkYBiABKAkSEQoJc2lnbmF0dXJlGAcgASgJEg8KB291dGNvbWUYCCABKAkSEQoJZXJhc2VkX2J5GAkgASgJEhQKDHJlcXVlc3RlZF9ieRgKIAEoCRIOCgZ2ZW5kb3IYCyABKAkSDQoFbW9kZWwYDCABKAkSFQoNc2VyaWFsX251bWJlchgNIAEoCRIMCgR1dWlkGA4gASgJEi8KBmRyaXZlcxgPIAMoCzIfLmJhcmVtZXRhbC5mbGVldC52MS5FcmFzZWREcml2ZRITCgtub3RfdG91Y2hlZBgQIAMoCSLIAQoLRXJhc2VkRHJpdmUSDAoEbmFtZRgBIAEoCRINCgVtb2RlbBgCIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSDgoGbWV0aG9kGAUgASgJEg4KBnJlc3VsdBgGIAEoCRIQCgh2ZXJpZmllZBgHIAEoCRIQCghub3RfZG9uZRgIIAEoCRItCgllcmFzZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjwKEEdldEJ1cm5JblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIUCgxvcGVyYXRpb25faWQYAiABKAkikgIKBkJ1cm5JbhISCgptYWNoaW5lX2lkGAEgASgJEhQKDG9wZXJhdGlvbl9pZBgCIAEoCRINCgV0ZXN0cxgDIAMoCRIPCgdzZWNvbmRzGAQgASgFEg0KBXN0YXRlGAUgASgJEg8KB3BlcmNlbnQYBiABKAUSMQoHcmVzdWx0cxgHIAMoCzIgLmJhcmVtZXRhbC5mbGVldC52MS5CdXJuSW5SZXN1bHQSDQoFZXJyb3IYCCABKAkSLgoKb3JkZXJlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlsKDEJ1cm5JblJlc3VsdBIMCgR0ZXN0GAEgASgJEgwKBHBhcnQYAiABKAkSDgoGcmVzdWx0GAMgASgJEg4KBmRldGFpbBgEIAEoCRIPCgdzZWNvbmRzGAUgASgFIigKEkdldEhhcmR3YXJlUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJIvcECghIYXJkd2FyZRISCgptYWNoaW5lX2lkGAEgASgJEjIKBnN5c3RlbRgCIAEoCzIiLmJhcmVtZXRhbC5mbGVldC52MS5TeXN0ZW1IYXJkd2FyZRIxCgpwcm9jZXNzb3JzGAMgAygLMh0uYmFyZW1ldGFsLmZsZWV0LnYxLlByb2Nlc3NvchIUCgxtZW1vcnlfYnl0ZXMYBCABKAMSOAoObWVtb3J5X21vZHVsZXMYBSADKAsyIC5iYXJlbWV0YWwuZmxlZXQudjEuTWVtb3J5TW9kdWxlEikKBmRyaXZlcxgGIAMoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5Ecml2ZRItCgRuaWNzGAcgAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLk5ldHdvcmtQb3J0EiUKBGdwdXMYCCADKAsyFy5iYXJlbWV0YWwuZmxlZXQudjEuR3B1EjQKDHBjaWVfZGV2aWNlcxgJIAMoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QY2llRGV2aWNlEjcKDnBvd2VyX3N1cHBsaWVzGAogAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLlBvd2VyU3VwcGx5Ei4KCGZpcm13YXJlGAsgAygLMhwuYmFyZW1ldGFsLmZsZWV0LnYxLkZpcm13YXJlEjMKB3NvdXJjZXMYDCADKAsyIi5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVTb3VyY2USEQoJY3B1X21vZGVsGA0gASgJEhEKCWNwdV9jb3JlcxgOIAEoBRIQCghwcm9maWxlcxgPIAMoCRITCgtkaWZmZXJlbmNlcxgQIAMoCSKSAQoOSGFyZHdhcmVTb3VyY2USDgoGc291cmNlGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSLwoLcmVwb3J0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNoYW5nZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIk0KClBhcnRPcmlnaW4SDgoGc291cmNlGAEgASgJEi8KC3JlcG9ydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKBAgoOU3lzdGVtSGFyZHdhcmUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDgoGdmVuZG9yGAIgASgJEg0KBW1vZGVsGAMgASgJEgsKA3NrdRgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEgwKBHV1aWQYBiABKAkSFAoMYmlvc192ZXJzaW9uGAcgASgJEhMKC2Jpb3NfdmVuZG9yGAggASgJEhEKCWJpb3NfZGF0ZRgJIAEoCRITCgtib2FyZF9tb2RlbBgKIAEoCRIbChNib2FyZF9zZXJpYWxfbnVtYmVyGAsgASgJIt4BCglQcm9jZXNzb3ISLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRINCgVtb2RlbBgDIAEoCRIUCgxtYW51ZmFjdHVyZXIYBCABKAkSFAoMYXJjaGl0ZWN0dXJlGAUgASgJEg0KBWNvcmVzGAYgASgFEg8KB3RocmVhZHMYByABKAUSFQoNc2VyaWFsX251bWJlchgIIAEoCRIRCgltaWNyb2NvZGUYCSABKAkSDgoGaGVhbHRoGAogASgJItMBCgxNZW1vcnlNb2R1bGUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRISCgpzaXplX2J5dGVzGAMgASgDEgwKBHR5cGUYBCABKAkSEQoJc3BlZWRfbXRzGAUgASgFEhQKDG1hbnVmYWN0dXJlchgGIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAcgASgJEhMKC3BhcnRfbnVtYmVyGAggASgJEg4KBmhlYWx0aBgJIAEoCSK5AgoFRHJpdmUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRIMCgRuYW1lGAMgASgJEg0KBW1vZGVsGAQgASgJEhQKDG1hbnVmYWN0dXJlchgFIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAYgASgJEhMKC3BhcnRfbnVtYmVyGAcgASgJEhIKCnNpemVfYnl0ZXMYCCABKAMSEAoIcHJvdG9jb2wYCSABKAkSDQoFbWVkaWEYCiABKAkSGAoQZmlybXdhcmVfdmVyc2lvbhgLIAEoCRIeChFsaWZlX2xlZnRfcGVyY2VudBgMIAEoBUgAiAEBEg4KBmhlYWx0aBgNIAEoCUIUChJfbGlmZV9sZWZ0X3BlcmNlbnQixAIKC05ldHdvcmtQb3J0Ei4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEgwKBHNsb3QYAiABKAkSDAoEbmFtZRgDIAEoCRITCgttYWNfYWRkcmVzcxgEIAEoCRISCgpzcGVlZF9tYnBzGAUgASgDEhEKBGxpbmsYBiABKAhIAIgBARIUCgxtYW51ZmFjdHVyZXIYByABKAkSDQoFbW9kZWwYCCABKAkSFQoNc2VyaWFsX251bWJlchgJIAEoCRITCgtwYXJ0X251bWJlchgKIAEoCRIYChBmaXJtd2FyZV92ZXJzaW9uGAsgASgJEhEKCW5laWdoYm91chgMIAEoCRIWCg5uZWlnaGJvdXJfcG9ydBgNIAEoCRIOCgZoZWFsdGgYDiABKAlCBwoFX2xpbmsijwIKA0dwdRIuCgZvcmlnaW4YASABKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuUGFydE9yaWdpbhIMCgRzbG90GAIgASgJEg0KBW1vZGVsGAMgASgJEhQKDG1hbnVmYWN0dXJlchgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEhMKC3BhcnRfbnVtYmVyGAYgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YByABKAkSFAoMbWVtb3J5X2J5dGVzGAggASgDEhMKC3BjaV9hZGRyZXNzGAkgASgJEhEKCXZlbmRvcl9pZBgKIAEoCRIRCglkZXZpY2VfaWQYCyABKAkSDgoGaGVhbHRoGAwgASgJItsBCgpQY2llRGV2aWNlEi4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEgwKBHNsb3QYAiABKAkSDQoFbW9kZWwYAyABKAkSFAoMbWFudWZhY3R1cmVyGAQgASgJEhQKDGRldmljZV9jbGFzcxgFIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAYgASgJEhMKC3BhcnRfbnVtYmVyGAcgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YCCABKAkSDgoGaGVhbHRoGAkgASgJIt4BCgtQb3dlclN1cHBseRIuCgZvcmlnaW4YASABKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuUGFydE9yaWdpbhIMCgRzbG90GAIgASgJEg0KBW1vZGVsGAMgASgJEhQKDG1hbnVmYWN0dXJlchgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEhMKC3BhcnRfbnVtYmVyGAYgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YByABKAkSFgoOY2FwYWNpdHlfd2F0dHMYCCABKAUSDgoGaGVhbHRoGAkgASgJImwKCEZpcm13YXJlEi4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEhEKCWNvbXBvbmVudBgCIAEoCRIMCgRuYW1lGAMgASgJEg8KB3ZlcnNpb24YBCABKAkiZwoaTGlzdEhhcmR3YXJlQ2hhbmdlc1JlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiawobTGlzdEhhcmR3YXJlQ2hhbmdlc1Jlc3BvbnNlEjMKB2NoYW5nZXMYASADKAsyIi5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVDaGFuZ2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqwBCg5IYXJkd2FyZUNoYW5nZRISCgptYWNoaW5lX2lkGAEgASgJEg4KBnNvdXJjZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgFEiwKCGZvdW5kX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghmb3VuZF9ieRgFIAEoCRIUCgxvcGVyYXRpb25faWQYBiABKAkSDwoHY2hhbmdlcxgHIAMoCSJjChNEaWZmSGFyZHdhcmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSDgoGc291cmNlGAIgASgJEhQKDGZyb21fdmVyc2lvbhgDIAEoBRISCgp0b192ZXJzaW9uGAQgASgFIsUBCgxIYXJkd2FyZURpZmYSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSFAoMZnJvbV92ZXJzaW9uGAMgASgFEhIKCnRvX3ZlcnNpb24YBCABKAUSKwoHZnJvbV9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdG9fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2NoYW5nZXMYByADKAkilwEKD0hhcmR3YXJlUHJvZmlsZRIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg0KBW1hdGNoGAMgASgJEg4KBmV4cGVjdBgEIAMoCRISCgpjcmVhdGVkX2J5GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlEKGVNldEhhcmR3YXJlUHJvZmlsZVJlcXVlc3QSNAoHcHJvZmlsZRgBIAEoCzIjLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZVByb2ZpbGUiHQobTGlzdEhhcmR3YXJlUHJvZmlsZXNSZXF1ZXN0IlUKHExpc3RIYXJkd2FyZVByb2ZpbGVzUmVzcG9uc2USNQoIcHJvZmlsZXMYASADKAsyIy5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVQcm9maWxlIiwKHERlbGV0ZUhhcmR3YXJlUHJvZmlsZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJPChVJbnNwZWN0TWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEg4KBnJlYXNvbhgDIAEoCTKgBwoPSGFyZHdhcmVTZXJ2aWNlElMKC0dldEhhcmR3YXJlEiYuYmFyZW1ldGFsLmZsZWV0LnYxLkdldEhhcmR3YXJlUmVxdWVzdBocLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZRJ2ChNMaXN0SGFyZHdhcmVDaGFuZ2VzEi4uYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RIYXJkd2FyZUNoYW5nZXNSZXF1ZXN0Gi8uYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RIYXJkd2FyZUNoYW5nZXNSZXNwb25zZRJZCgxEaWZmSGFyZHdhcmUSJy5iYXJlbWV0YWwuZmxlZXQudjEuRGlmZkhhcmR3YXJlUmVxdWVzdBogLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZURpZmYSVAoOSW5zcGVjdE1hY2hpbmUSKS5iYXJlbWV0YWwuZmxlZXQudjEuSW5zcGVjdE1hY2hpbmVSZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJrChNHZXRFcmFzZUNlcnRpZmljYXRlEi4uYmFyZW1ldGFsLmZsZWV0LnYxLkdldEVyYXNlQ2VydGlmaWNhdGVSZXF1ZXN0GiQuYmFyZW1ldGFsLmZsZWV0LnYxLkVyYXNlQ2VydGlmaWNhdGUSTQoJR2V0QnVybkluEiQuYmFyZW1ldGFsLmZsZWV0LnYxLkdldEJ1cm5JblJlcXVlc3QaGi5iYXJlbWV0YWwuZmxlZXQudjEuQnVybkluEmgKElNldEhhcmR3YXJlUHJvZmlsZRItLmJhcmVtZXRhbC5mbGVldC52MS5TZXRIYXJkd2FyZVByb2ZpbGVSZXF1ZXN0GiMuYmFyZW1ldGFsLmZsZWV0LnYxLkhhcmR3YXJlUHJvZmlsZRJ5ChRMaXN0SGFyZHdhcmVQcm9maWxlcxIvLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0SGFyZHdhcmVQcm9maWxlc1JlcXVlc3QaMC5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdEhhcmR3YXJlUHJvZmlsZXNSZXNwb25zZRJuChVEZWxldGVIYXJkd2FyZVByb2ZpbGUSMC5iYXJlbWV0YWwuZmxlZXQudjEuRGVsZXRlSGFyZHdhcmVQcm9maWxlUmVxdWVzdBojLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZVByb2ZpbGViBnByb3RvMw", [file_baremetal_v2_operation, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.fleet.v1.GetEraseCertificateRequest
@@ -211,6 +211,141 @@ export const ErasedDriveSchema: GenMessage<ErasedDrive> = /*@__PURE__*/
   messageDesc(file_baremetal_fleet_v1_hardware_service, 2);
 
 /**
+ * @generated from message baremetal.fleet.v1.GetBurnInRequest
+ */
+export type GetBurnInRequest = Message<"baremetal.fleet.v1.GetBurnInRequest"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * Empty: the newest.
+   *
+   * @generated from field: string operation_id = 2;
+   */
+  operationId: string;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.GetBurnInRequest.
+ * Use `create(GetBurnInRequestSchema)` to create a new message.
+ */
+export const GetBurnInRequestSchema: GenMessage<GetBurnInRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 3);
+
+/**
+ * @generated from message baremetal.fleet.v1.BurnIn
+ */
+export type BurnIn = Message<"baremetal.fleet.v1.BurnIn"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * @generated from field: string operation_id = 2;
+   */
+  operationId: string;
+
+  /**
+   * @generated from field: repeated string tests = 3;
+   */
+  tests: string[];
+
+  /**
+   * How long each test was to take.
+   *
+   * @generated from field: int32 seconds = 4;
+   */
+  seconds: number;
+
+  /**
+   * ordered, running, passed or failed
+   *
+   * @generated from field: string state = 5;
+   */
+  state: string;
+
+  /**
+   * @generated from field: int32 percent = 6;
+   */
+  percent: number;
+
+  /**
+   * @generated from field: repeated baremetal.fleet.v1.BurnInResult results = 7;
+   */
+  results: BurnInResult[];
+
+  /**
+   * Why it ended without results; empty: it has some, or is not over.
+   *
+   * @generated from field: string error = 8;
+   */
+  error: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp ordered_at = 9;
+   */
+  orderedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp ended_at = 10;
+   */
+  endedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.BurnIn.
+ * Use `create(BurnInSchema)` to create a new message.
+ */
+export const BurnInSchema: GenMessage<BurnIn> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 4);
+
+/**
+ * @generated from message baremetal.fleet.v1.BurnInResult
+ */
+export type BurnInResult = Message<"baremetal.fleet.v1.BurnInResult"> & {
+  /**
+   * cpu, memory, disk or gpu
+   *
+   * @generated from field: string test = 1;
+   */
+  test: string;
+
+  /**
+   * What is to be replaced where it failed.
+   *
+   * @generated from field: string part = 2;
+   */
+  part: string;
+
+  /**
+   * passed, failed or skipped
+   *
+   * @generated from field: string result = 3;
+   */
+  result: string;
+
+  /**
+   * @generated from field: string detail = 4;
+   */
+  detail: string;
+
+  /**
+   * @generated from field: int32 seconds = 5;
+   */
+  seconds: number;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.BurnInResult.
+ * Use `create(BurnInResultSchema)` to create a new message.
+ */
+export const BurnInResultSchema: GenMessage<BurnInResult> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 5);
+
+/**
  * @generated from message baremetal.fleet.v1.GetHardwareRequest
  */
 export type GetHardwareRequest = Message<"baremetal.fleet.v1.GetHardwareRequest"> & {
@@ -225,7 +360,7 @@ export type GetHardwareRequest = Message<"baremetal.fleet.v1.GetHardwareRequest"
  * Use `create(GetHardwareRequestSchema)` to create a new message.
  */
 export const GetHardwareRequestSchema: GenMessage<GetHardwareRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 3);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 6);
 
 /**
  * @generated from message baremetal.fleet.v1.Hardware
@@ -329,7 +464,7 @@ export type Hardware = Message<"baremetal.fleet.v1.Hardware"> & {
  * Use `create(HardwareSchema)` to create a new message.
  */
 export const HardwareSchema: GenMessage<Hardware> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 4);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 7);
 
 /**
  * @generated from message baremetal.fleet.v1.HardwareSource
@@ -367,7 +502,7 @@ export type HardwareSource = Message<"baremetal.fleet.v1.HardwareSource"> & {
  * Use `create(HardwareSourceSchema)` to create a new message.
  */
 export const HardwareSourceSchema: GenMessage<HardwareSource> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 5);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 8);
 
 /**
  * What reported a part, and when. Texts are empty and numbers 0 where no source says them.
@@ -391,7 +526,7 @@ export type PartOrigin = Message<"baremetal.fleet.v1.PartOrigin"> & {
  * Use `create(PartOriginSchema)` to create a new message.
  */
 export const PartOriginSchema: GenMessage<PartOrigin> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 6);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 9);
 
 /**
  * @generated from message baremetal.fleet.v1.SystemHardware
@@ -458,7 +593,7 @@ export type SystemHardware = Message<"baremetal.fleet.v1.SystemHardware"> & {
  * Use `create(SystemHardwareSchema)` to create a new message.
  */
 export const SystemHardwareSchema: GenMessage<SystemHardware> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 7);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 10);
 
 /**
  * @generated from message baremetal.fleet.v1.Processor
@@ -522,7 +657,7 @@ export type Processor = Message<"baremetal.fleet.v1.Processor"> & {
  * Use `create(ProcessorSchema)` to create a new message.
  */
 export const ProcessorSchema: GenMessage<Processor> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 8);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 11);
 
 /**
  * @generated from message baremetal.fleet.v1.MemoryModule
@@ -579,7 +714,7 @@ export type MemoryModule = Message<"baremetal.fleet.v1.MemoryModule"> & {
  * Use `create(MemoryModuleSchema)` to create a new message.
  */
 export const MemoryModuleSchema: GenMessage<MemoryModule> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 9);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 12);
 
 /**
  * @generated from message baremetal.fleet.v1.Drive
@@ -664,7 +799,7 @@ export type Drive = Message<"baremetal.fleet.v1.Drive"> & {
  * Use `create(DriveSchema)` to create a new message.
  */
 export const DriveSchema: GenMessage<Drive> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 10);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 13);
 
 /**
  * @generated from message baremetal.fleet.v1.NetworkPort
@@ -752,7 +887,7 @@ export type NetworkPort = Message<"baremetal.fleet.v1.NetworkPort"> & {
  * Use `create(NetworkPortSchema)` to create a new message.
  */
 export const NetworkPortSchema: GenMessage<NetworkPort> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 11);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 14);
 
 /**
  * @generated from message baremetal.fleet.v1.Gpu
@@ -824,7 +959,7 @@ export type Gpu = Message<"baremetal.fleet.v1.Gpu"> & {
  * Use `create(GpuSchema)` to create a new message.
  */
 export const GpuSchema: GenMessage<Gpu> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 12);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 15);
 
 /**
  * @generated from message baremetal.fleet.v1.PcieDevice
@@ -881,7 +1016,7 @@ export type PcieDevice = Message<"baremetal.fleet.v1.PcieDevice"> & {
  * Use `create(PcieDeviceSchema)` to create a new message.
  */
 export const PcieDeviceSchema: GenMessage<PcieDevice> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 13);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 16);
 
 /**
  * @generated from message baremetal.fleet.v1.PowerSupply
@@ -938,7 +1073,7 @@ export type PowerSupply = Message<"baremetal.fleet.v1.PowerSupply"> & {
  * Use `create(PowerSupplySchema)` to create a new message.
  */
 export const PowerSupplySchema: GenMessage<PowerSupply> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 14);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 17);
 
 /**
  * @generated from message baremetal.fleet.v1.Firmware
@@ -972,7 +1107,7 @@ export type Firmware = Message<"baremetal.fleet.v1.Firmware"> & {
  * Use `create(FirmwareSchema)` to create a new message.
  */
 export const FirmwareSchema: GenMessage<Firmware> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 15);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 18);
 
 /**
  * @generated from message baremetal.fleet.v1.ListHardwareChangesRequest
@@ -1010,7 +1145,7 @@ export type ListHardwareChangesRequest = Message<"baremetal.fleet.v1.ListHardwar
  * Use `create(ListHardwareChangesRequestSchema)` to create a new message.
  */
 export const ListHardwareChangesRequestSchema: GenMessage<ListHardwareChangesRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 16);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 19);
 
 /**
  * @generated from message baremetal.fleet.v1.ListHardwareChangesResponse
@@ -1032,7 +1167,7 @@ export type ListHardwareChangesResponse = Message<"baremetal.fleet.v1.ListHardwa
  * Use `create(ListHardwareChangesResponseSchema)` to create a new message.
  */
 export const ListHardwareChangesResponseSchema: GenMessage<ListHardwareChangesResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 17);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 20);
 
 /**
  * A new version of what a source reports of a machine.
@@ -1087,7 +1222,7 @@ export type HardwareChange = Message<"baremetal.fleet.v1.HardwareChange"> & {
  * Use `create(HardwareChangeSchema)` to create a new message.
  */
 export const HardwareChangeSchema: GenMessage<HardwareChange> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 18);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 21);
 
 /**
  * @generated from message baremetal.fleet.v1.DiffHardwareRequest
@@ -1125,7 +1260,7 @@ export type DiffHardwareRequest = Message<"baremetal.fleet.v1.DiffHardwareReques
  * Use `create(DiffHardwareRequestSchema)` to create a new message.
  */
 export const DiffHardwareRequestSchema: GenMessage<DiffHardwareRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 19);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 22);
 
 /**
  * @generated from message baremetal.fleet.v1.HardwareDiff
@@ -1174,7 +1309,7 @@ export type HardwareDiff = Message<"baremetal.fleet.v1.HardwareDiff"> & {
  * Use `create(HardwareDiffSchema)` to create a new message.
  */
 export const HardwareDiffSchema: GenMessage<HardwareDiff> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 20);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 23);
 
 /**
  * What machines must have.
@@ -1227,7 +1362,7 @@ export type HardwareProfile = Message<"baremetal.fleet.v1.HardwareProfile"> & {
  * Use `create(HardwareProfileSchema)` to create a new message.
  */
 export const HardwareProfileSchema: GenMessage<HardwareProfile> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 21);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 24);
 
 /**
  * @generated from message baremetal.fleet.v1.SetHardwareProfileRequest
@@ -1244,7 +1379,7 @@ export type SetHardwareProfileRequest = Message<"baremetal.fleet.v1.SetHardwareP
  * Use `create(SetHardwareProfileRequestSchema)` to create a new message.
  */
 export const SetHardwareProfileRequestSchema: GenMessage<SetHardwareProfileRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 22);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 25);
 
 /**
  * @generated from message baremetal.fleet.v1.ListHardwareProfilesRequest
@@ -1257,7 +1392,7 @@ export type ListHardwareProfilesRequest = Message<"baremetal.fleet.v1.ListHardwa
  * Use `create(ListHardwareProfilesRequestSchema)` to create a new message.
  */
 export const ListHardwareProfilesRequestSchema: GenMessage<ListHardwareProfilesRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 23);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 26);
 
 /**
  * @generated from message baremetal.fleet.v1.ListHardwareProfilesResponse
@@ -1274,7 +1409,7 @@ export type ListHardwareProfilesResponse = Message<"baremetal.fleet.v1.ListHardw
  * Use `create(ListHardwareProfilesResponseSchema)` to create a new message.
  */
 export const ListHardwareProfilesResponseSchema: GenMessage<ListHardwareProfilesResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 24);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 27);
 
 /**
  * @generated from message baremetal.fleet.v1.DeleteHardwareProfileRequest
@@ -1291,7 +1426,7 @@ export type DeleteHardwareProfileRequest = Message<"baremetal.fleet.v1.DeleteHar
  * Use `create(DeleteHardwareProfileRequestSchema)` to create a new message.
  */
 export const DeleteHardwareProfileRequestSchema: GenMessage<DeleteHardwareProfileRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 25);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 28);
 
 /**
  * @generated from message baremetal.fleet.v1.InspectMachineRequest
@@ -1322,7 +1457,7 @@ export type InspectMachineRequest = Message<"baremetal.fleet.v1.InspectMachineRe
  * Use `create(InspectMachineRequestSchema)` to create a new message.
  */
 export const InspectMachineRequestSchema: GenMessage<InspectMachineRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 26);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 29);
 
 /**
  * The hardware of machines, from every source: the BMC, the installer and the agent. A caller with a scope reaches the machines
@@ -1385,6 +1520,16 @@ export const HardwareService: GenService<{
     methodKind: "unary";
     input: typeof GetEraseCertificateRequestSchema;
     output: typeof EraseCertificateSchema;
+  },
+  /**
+   * What became of the newest burn-in of a machine, or of the one of an operation: per part passed, failed or skipped. Needs the viewer role.
+   *
+   * @generated from rpc baremetal.fleet.v1.HardwareService.GetBurnIn
+   */
+  getBurnIn: {
+    methodKind: "unary";
+    input: typeof GetBurnInRequestSchema;
+    output: typeof BurnInSchema;
   },
   /**
    * Creates a hardware profile, or replaces the one of the same name. Machines whose hardware differs from a profile that applies to
