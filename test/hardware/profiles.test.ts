@@ -1,7 +1,7 @@
 /** Expected against found, on a real server with simulated machines, whose hardware is always the same. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
-import { conditionOf, ended, fresh, get, newMachine, phaseOf } from '../api/fleet.ts';
+import { conditionOf, ended, fresh, get, newMachine, phaseOf, run } from '../api/fleet.ts';
 import { newPlan, runEnded, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 
@@ -81,6 +81,31 @@ it('a plan requires a match: it fails where the machine differs, where no profil
   expect(differs.error?.message).toContain(`${name} expects hardware.cpu.cores=64, found 32`);
   await setProfile(name, `labels.room=${name}`, 'hardware.cpu.cores=32', 'hardware.unhealthy=0');
   expect(runPhase(await runIt())).toBe('SUCCEEDED');
+  await hardware().deleteHardwareProfile({ name });
+});
+
+it('a label requires a match before every repave, and nothing is done to a machine that differs', async () => {
+  const name = fresh('profile');
+  const machineId = await newMachine(server, {
+    phase: 'MAINTENANCE',
+    labels: { room: name, 'ingot/verify-hardware': 'required' },
+  });
+  await inspect(machineId);
+  await setProfile(name, `labels.room=${name}`, 'hardware.cpu.cores=64');
+  const refused = await run(server, 'REIMAGE', machineId);
+  expect(refused.error).toMatchObject({ code: 'HARDWARE_MISMATCH' });
+  expect(refused.steps.map(({ name: step }) => step)).toEqual([
+    'verify-hardware',
+    'netboot',
+    'reboot',
+    'repave',
+  ]);
+  const runs = v1Of(server);
+  const { planId } = await newPlan(server, [{ name: 'image', kind: { case: 'repave', value: {} } }]);
+  const repave = await runEnded(runs, await startRun(runs, 'REPAVE', machineId, { planId }));
+  expect([runPhase(repave), repave.steps[0]?.name]).toEqual(['FAILED', 'verify-hardware']);
+  await setProfile(name, `labels.room=${name}`, 'hardware.cpu.cores=32');
+  expect(phaseOf(await run(server, 'REIMAGE', machineId))).toBe('SUCCEEDED');
   await hardware().deleteHardwareProfile({ name });
 });
 

@@ -1,6 +1,7 @@
 import { deploysImages } from '../../providers/provider.ts';
 import { completeStep, defineStep } from '../../steps/registry.ts';
 import type { Recipe } from './recipe.ts';
+import { withRequiredVerification } from './required-verification.ts';
 
 /**
  * Netboot, reboot, write the image; then join the cluster that the machine is meant for, if it names one. A deployment
@@ -33,10 +34,11 @@ export const reimageMachine: Recipe = {
         provider,
       ),
     ];
-    if (cluster === '') return steps;
+    const first = withRequiredVerification(machine, steps);
+    if (cluster === '') return first;
     const config = { cluster_ref: cluster };
     return [
-      ...steps,
+      ...first,
       defineStep({ name: 'join', kind: 'join', config, timeoutSeconds: 600, maxRetries: 1 }),
       defineStep({ name: 'verify', kind: 'verify', config, timeoutSeconds: 300, maxRetries: 0 }),
     ];

@@ -13,6 +13,7 @@ import { RUN_TYPES, type RunType } from '../../domain/v1/run-type.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { checkCapabilities, completeStep, defineStep } from '../../steps/registry.ts';
 import { builtInPlan, planNotFound } from '../plans/plans.ts';
+import { withRequiredVerification } from './required-verification.ts';
 import {
   type MachineCall,
   type StartDependencies,
@@ -47,9 +48,10 @@ export function runRules(
       const plan = builtIn ?? stored;
       if (!plan) throw planNotFound(planId);
       checkRunFlags(machine, runType);
-      const steps = stepsOf(plan, machine, provider(), stepDefaults);
-      checkSteps(steps);
       const type = RUN_TYPES[runType].operationType;
+      const planned = stepsOf(plan, machine, provider(), stepDefaults);
+      const steps = type === 'REIMAGE' ? withRequiredVerification(machine, planned) : planned;
+      checkSteps(steps);
       return { type, planId, completionPolicy: 'run', params: paramsOf(steps), steps };
     },
   };

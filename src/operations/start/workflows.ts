@@ -23,6 +23,7 @@ import type { Database } from '../../store/database/database.ts';
 import { findMachine, findMachines } from '../../store/machines/machines.ts';
 import { lastServiceChange } from '../../store/machines/service-machines.ts';
 import { findOperation } from '../../store/operations/find-operations.ts';
+import { withRequiredVerification } from './required-verification.ts';
 import { checkFlags } from './start-gates.ts';
 import {
   fingerprintOf,
@@ -176,7 +177,8 @@ export function workflowRules({ scope }: Pick<MachineCall, 'scope'>, workflow: W
   return {
     fingerprint: fingerprintOf(type, params),
     decide: ({ machine, checkSteps }) => {
-      const steps = stepsOf(workflow);
+      const stages = stepsOf(workflow);
+      const steps = type === 'ONBOARD' ? withRequiredVerification(machine, stages) : stages;
       if (type === 'ONBOARD') checkFlags(machine);
       if (scope !== null && !scope.contains({ ...machine, pool: params.pool ?? machine.pool }))
         throw machineOutOfScope(machine.machineId, scope);
