@@ -87,6 +87,7 @@ const OTHER_CHECKS: ReadonlySet<string> = new Set([
   'database_clock.singleton',
   'fleet_count_fold.singleton',
   'fleet_count_state.singleton',
+  'lemon_scoring.singleton',
   'deployment.only_one',
   'deployment.suffix',
   'machine_hardware.kind',

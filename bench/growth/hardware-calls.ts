@@ -17,6 +17,15 @@ export const HARDWARE_CALLS: readonly GrowthCall[] = [
     variant: 'of one machine',
     request: ({ machineId }) => ({ machineId }),
   }),
+  unary(hardware.listSensors, { use: 'daily', request: ({ machineId }) => ({ machineId }) }),
+  unary(hardware.getSensorHistory, { use: 'daily', request: ({ machineId }) => ({ machineId, hours: 6 }) }),
+  unary(hardware.listHardwareLog, {
+    use: 'daily',
+    variant: 'of one machine',
+    request: ({ machineId }) => ({ machineId }),
+  }),
+  unary(hardware.getLemonScore, { use: 'daily', request: ({ machineId }) => ({ machineId }) }),
+  unary(hardware.listLemons, { use: 'daily', request: () => ({}) }),
   unary(hardware.inspectMachine, {
     use: 'daily',
     request: ({ machineId, unique }) => ({ machineId, requestId: unique }),

@@ -10,6 +10,8 @@
 
 import type { NodeObservation } from '../domain/condition/node-observation.ts';
 import type { BiosWish, BootOrderWish } from '../domain/hardware/hardware-change.ts';
+import type { KnownLog } from '../domain/hardware/hardware-log.ts';
+import type { HardwareReading } from '../domain/hardware/hardware-reading.ts';
 import type { Erasure, Overwrite } from '../domain/install/erasure.ts';
 import type { HardwareInventory } from '../domain/install/hardware-inventory.ts';
 import type { Labels, Machine } from '../domain/machine/machine.ts';
@@ -126,6 +128,15 @@ export interface Inspect {
 export interface Inventory {
   /** Everything that can be read; throws a StepFailure where the machine has nothing to read it from. */
   readHardware(call: ProviderCall): Promise<HardwareInventory>;
+}
+
+/** What a machine's BMC measures and logs, read on a schedule (src/reconcilers/sensor-reader.ts). It changes nothing. */
+export interface Sensors {
+  /**
+   * Null: the machine has no BMC, or another caller uses it or has asked for it meanwhile: operations never wait for a reading.
+   * Throws a StepFailure where the BMC can't be read.
+   */
+  read(machine: Machine, known: KnownLog, signal: AbortSignal): Promise<HardwareReading | null>;
 }
 
 export interface InsertedMedia {
@@ -316,6 +327,7 @@ export interface Capabilities {
   readonly remoteExec: RemoteExec;
   readonly inspect: Inspect;
   readonly inventory: Inventory;
+  readonly sensors: Sensors;
   readonly media: Media;
   readonly bios: SettingsControl<BiosWish>;
   readonly bootOrder: SettingsControl<BootOrderWish>;

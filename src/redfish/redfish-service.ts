@@ -95,14 +95,29 @@ export class RedfishService {
    * and cards that were taken out.
    */
   async resources(path: string): Promise<Resource[]> {
+    return this.firstResources(path, Number.POSITIVE_INFINITY);
+  }
+
+  /** At most so many of them. */
+  async firstResources(path: string, limit: number): Promise<Resource[]> {
     const expanded = await this.#expanded(path);
-    if (expanded !== null) return expanded;
+    if (expanded !== null) return expanded.slice(0, limit);
     const found: Resource[] = [];
-    for (const member of await this.members(path)) {
+    for (const member of (await this.members(path)).slice(0, limit)) {
       const resource = await this.find(member);
       if (resource) found.push(resource);
     }
     return found;
+  }
+
+  /** What a search for the machine's log found, kept with the session: it takes several requests. */
+  get logs(): Map<string, string | null> {
+    return this.#session.logs;
+  }
+
+  /** Whether collections answer their members whole: reading all of them is one request, and not one for each. */
+  async expands(): Promise<boolean> {
+    return (await this.root()).expandQuery !== null;
   }
 
   /** Null: it does not expand, or not this collection. */

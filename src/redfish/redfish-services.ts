@@ -5,7 +5,7 @@
  * BMC is left alone, because many lock the account after a few.
  */
 import { AddressNotAllowed, type AddressRule, allowedAddress } from '../connections/address-rules.ts';
-import { KeyedMutex } from '../connections/keyed-mutex.ts';
+import { KeyedMutex, Wanted } from '../connections/keyed-mutex.ts';
 import { LoginBreaker } from '../connections/login-breaker.ts';
 import { unlessAborted } from '../connections/unless-aborted.ts';
 import { parseAddress } from '../domain/address/network.ts';
@@ -13,7 +13,7 @@ import type { Machine } from '../domain/machine/machine.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { type RedfishEndpoint, redfishEndpointOf } from './redfish-endpoint.ts';
 import { RedfishFailure } from './redfish-failure.ts';
-import { RedfishService } from './redfish-service.ts';
+import { RedfishService, type Resource } from './redfish-service.ts';
 import { type RedfishLogin, RedfishSession } from './redfish-session.ts';
 import { RedfishWire } from './redfish-wire.ts';
 
@@ -84,6 +84,34 @@ export class RedfishServices {
       this.#inSession(call, endpoint, address, limitMs, work),
     );
     return unlessAborted(using, signal);
+  }
+
+  /**
+   * Reads as long as no other caller wants the service: then the request under way is given up, and the answer is null. The login
+   * is not: a session that is opened and not known here would stay open at the service.
+   */
+  async readUnlessWanted<T>(
+    machine: Machine,
+    signal: AbortSignal,
+    read: (service: RedfishService, system: Resource) => Promise<T>,
+  ): Promise<T | null> {
+    const endpoint = redfishEndpointOf(machine);
+    const address = await this.#resolve(endpoint, signal);
+    const reading = this.#mutex.tryRun(lockOf(endpoint, address), signal, async (wanted) => {
+      const call = { machine, checkHeld: readsOnly, signal };
+      try {
+        return await this.#inSession(call, endpoint, address, this.#options.limitMs, async (service) => {
+          const system = await service.system();
+          call.signal = AbortSignal.any([signal, wanted]);
+          call.signal.throwIfAborted();
+          return read(service, system);
+        });
+      } catch (error) {
+        if (wanted.aborted && !signal.aborted && wanted.reason instanceof Wanted) return null;
+        throw error;
+      }
+    });
+    return unlessAborted(reading, signal);
   }
 
   /** Throws a StepFailure where the spec or the configuration rules the service out. A name is resolved when it is used. */

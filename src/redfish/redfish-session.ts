@@ -51,6 +51,8 @@ export class RedfishSession {
   #credential: Credential | null = null;
   /** The path of the machine's system, once it was found. */
   readonly systems = new Map<string, string>();
+  /** The path of the entries of the machine's log by the path of its system, once it was searched; null: there is none. */
+  readonly logs = new Map<string, string | null>();
   /** Collections that it did not expand when it was asked to. */
   readonly unexpanded = new Set<string>();
 

@@ -312,6 +312,11 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     diffHardware: 'reads',
     getEraseCertificate: 'reads',
     getBurnIn: 'reads',
+    listSensors: 'reads',
+    getSensorHistory: 'reads',
+    listHardwareLog: 'reads',
+    getLemonScore: 'reads',
+    listLemons: 'reads',
     listHardwareProfiles: 'reads',
     setHardwareProfile: { kind: 'hardware', call: () => newProfile() },
     deleteHardwareProfile: {

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SerialLine } from './serial-line.ts';
+import { type IpmiSensor, sensorCommands } from './ipmi-sensors.ts';
 
 const USER = 'admin';
 /** Of a shape that can be searched for in everything that is written anywhere. */
@@ -83,6 +83,8 @@ export interface IpmiBmc {
   slowDown(seconds: number): void;
   fault(fault: BmcFault): void;
   repair(): void;
+  /** Sends a command of ipmitool. */
+  send(...command: string[]): void;
   /** As its button does. */
   switchOn(): void;
   /** The machine goes off without a request. */
@@ -101,18 +103,21 @@ export interface BmcOptions {
    * (the disk), none. Without one, the machine is a process that only is there.
    */
   readonly machine?: string;
-  /** The machine's serial line, which its SOL is for. */
-  readonly serial?: SerialLine;
+  /** None without it. */
+  readonly sensors?: readonly IpmiSensor[];
 }
 
-export async function startBmc({ machine = 'exec sleep 100000', serial }: BmcOptions = {}): Promise<IpmiBmc> {
+export async function startBmc({
+  machine = 'exec sleep 100000',
+  sensors = [],
+}: BmcOptions = {}): Promise<IpmiBmc> {
   const dir = mkdtempSync(join(tmpdir(), 'ingot-bmc-'));
   const file = (name: string) => join(dir, name);
   const port = await freeUdpPort();
   mkdirSync(file('state'));
   writeFileSync(file('hook'), HOOK, { mode: 0o755 });
   writeFileSync(file('machine'), `#!/bin/sh\n${machine}\n`, { mode: 0o755 });
-  writeFileSync(file('controller'), CONTROLLER);
+  writeFileSync(file('controller'), `${CONTROLLER}${sensorCommands(sensors)}\n`);
   writeFileSync(file('password'), `${PASSWORD}\n`, { mode: 0o600 });
   writeFileSync(file('boot'), 'none\n');
   writeFileSync(file('lan'), lanConfiguration(dir, port, serial));
@@ -147,6 +152,12 @@ export async function startBmc({ machine = 'exec sleep 100000', serial }: BmcOpt
     fault: (fault) => writeFileSync(file(fault), ''),
     repair: () => {
       for (const fault of ['ignores-off', 'ignores-boot', 'slow']) rmSync(file(fault), { force: true });
+    },
+    send: (...command) => {
+      const args = ['-I', 'lanplus', '-C', '3', '-H', '127.0.0.1', '-p', String(port), '-U', USER, '-E'];
+      const env = { PATH: process.env.PATH, IPMITOOL_PASSWORD: PASSWORD };
+      const { status, stderr } = spawnSync('ipmitool', [...args, ...command], { env, encoding: 'utf8' });
+      if (status !== 0) throw new Error(stderr);
     },
     switchOn: () => {
       spawnSync(file('hook'), [dir, 'set', 'power', '1']);

@@ -67,6 +67,8 @@ export interface TestServerOptions {
   readonly presenceUrl?: string;
   /** Off unless asked for: probes would set conditions that no test expects. */
   readonly probes?: { readonly intervalSeconds: number };
+  /** Off unless asked for: readings of BMCs. */
+  readonly sensors?: { readonly intervalSeconds: number };
   readonly netboot?: Partial<Configuration['netboot']>;
   readonly hooks?: Configuration['hooks'];
   readonly limits?: Partial<Configuration['limits']>;
@@ -149,6 +151,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         ...readConfiguration(null).looks,
         enabled: options.probes !== undefined,
         interval_seconds: options.probes?.intervalSeconds ?? 60,
+      },
+      sensors: {
+        ...readConfiguration(null).sensors,
+        enabled: options.sensors !== undefined,
+        interval_seconds: options.sensors?.intervalSeconds ?? 300,
       },
       netboot: { ...readConfiguration(null).netboot, ...options.netboot },
       hooks: options.hooks ?? {},

@@ -41,7 +41,7 @@ const METHODS = {
   remoteExec: { run: 'command' },
   inspect: { host: 'read', bmc: 'read', cluster: 'read' },
   inventory: { readHardware: 'read' },
-  console: { open: 'read' },
+  sensors: { read: 'read' },
   media: { inserted: 'read', insert: 'effect', eject: 'effect' },
   bios: { compare: 'read', stage: 'effect', taskState: 'read' },
   bootOrder: { compare: 'read', stage: 'effect', taskState: 'read' },

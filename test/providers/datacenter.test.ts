@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe } from 'vitest';
 import type { BurnIn } from '../../src/domain/hardware/burn-in.ts';
+import { UNREAD_LOG } from '../../src/domain/hardware/hardware-log.ts';
 import type { InstallOrderView, NetworkInstalls } from '../../src/providers/network-installs.ts';
 import type { ProviderCall } from '../../src/providers/provider.ts';
 import { bmcFields, machineWith } from '../datacenter/bmc-site.ts';
@@ -166,6 +167,10 @@ const cases: Cases = {
   },
   'inventory.readHardware': {
     run: (call) => site.can.inventory.readHardware(throughRedfish(call)),
+  },
+  'sensors.read': {
+    run: ({ signal, ...call }) =>
+      site.can.sensors.read(throughRedfish({ ...call, signal }).machine, UNREAD_LOG, signal),
   },
   'media.inserted': { run: (call) => site.can.media.inserted(throughRedfish(call)) },
   'media.insert': {

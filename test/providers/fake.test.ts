@@ -1,4 +1,5 @@
 /** The fake provider, with its simulated machine in memory. */
+import { UNREAD_LOG } from '../../src/domain/hardware/hardware-log.ts';
 import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
 import { createFakeProvider } from '../../src/providers/fake/fake-provider.ts';
 import { type FakeState, NEW_FAKE_STATE, settle } from '../../src/providers/fake/fake-state.ts';
@@ -20,6 +21,7 @@ const {
   remoteExec,
   inspect,
   inventory,
+  sensors,
   media,
   bios,
   bootOrder,
@@ -27,6 +29,7 @@ const {
   volumes,
   drives,
   burnIn,
+  console,
 } = provider.capabilities as FakeCapabilities;
 
 const machine = (labels: Readonly<Record<string, string>> = { 'fake/step-ms': '0' }) => {
@@ -115,6 +118,10 @@ const cases: Cases = {
   'drives.findErasure': { prepare: FRESH, run: (call) => drives.findErasure(call, 'sda') },
   'drives.taskState': { prepare: FRESH, run: (call) => drives.taskState(call, 'drive-erase') },
   'inventory.readHardware': { prepare: FRESH, run: (call) => inventory.readHardware(call) },
+  'sensors.read': {
+    prepare: FRESH,
+    run: (call) => sensors.read(call.machine, UNREAD_LOG, call.signal),
+  },
   'inspect.host': { prepare: FRESH, run: (call) => inspect.host(call.machine, call.signal) },
   'inspect.bmc': { prepare: FRESH, run: (call) => inspect.bmc(call.machine, call.signal) },
   'inspect.cluster': { prepare: JOINED, run: (call) => inspect.cluster(call.machine, call.signal) },

@@ -132,6 +132,11 @@ export const CALLS: Readonly<Record<string, MatrixCall>> = {
   [`${HARDWARE}GetHardware`]: machine,
   [`${HARDWARE}ListHardwareChanges`]: machine,
   [`${HARDWARE}DiffHardware`]: machine,
+  [`${HARDWARE}ListSensors`]: machine,
+  [`${HARDWARE}GetSensorHistory`]: machine,
+  [`${HARDWARE}ListHardwareLog`]: machine,
+  [`${HARDWARE}GetLemonScore`]: machine,
+  [`${HARDWARE}ListLemons`]: listed(),
   [`${HARDWARE}InspectMachine`]: machine,
   [`${HARDWARE}SetHardwareProfile`]: {
     outside: 'refused',

@@ -29,6 +29,8 @@ export interface Rendering<T> {
   readonly name: (item: T) => string;
   readonly columns: readonly Column<T>[];
   readonly wideColumns: readonly Column<T>[];
+  /** Only where `--columns` or `--sort` names them. */
+  readonly furtherColumns?: readonly Column<T>[];
 }
 
 export function isForPeople(format: OutputFormat): format is 'table' | 'wide' {

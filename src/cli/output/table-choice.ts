@@ -12,8 +12,9 @@ export function chosenColumns<T>(
   return columns.map((name) => namedColumn(rendering, name, '--columns'));
 }
 
-function namedColumn<T>({ columns, wideColumns }: Rendering<T>, name: string, option: string): Column<T> {
-  const known = [...columns, ...wideColumns];
+function namedColumn<T>(rendering: Rendering<T>, name: string, option: string): Column<T> {
+  const { columns, wideColumns, furtherColumns = [] } = rendering;
+  const known = [...columns, ...wideColumns, ...furtherColumns];
   const found = known.find(({ header }) => header.toLowerCase() === name.trim().toLowerCase());
   if (found) return found;
   const names = [...new Set(known.map(({ header }) => header))].join(', ');

@@ -1,6 +1,8 @@
 import { messageHeadline } from '../../client/message-headline.ts';
 import { METRIC_NAMES, METRICS, type MetricName } from '../../domain/agent/agent.ts';
 import { bytesText, metricText } from '../../domain/agent/metric-text.ts';
+import { HARDWARE_FIELD_NAMES, HARDWARE_FIELDS } from '../../domain/hardware/hardware-summary.ts';
+import { summaryOfMessage } from '../../domain/hardware/summary-message.ts';
 import { EFFECTIVE_STATES, type EffectiveState } from '../../domain/machine/effective-state.ts';
 import { specOfMessage } from '../../domain/machine/machine-spec.ts';
 import { SPEC_LINES } from '../../domain/machine/spec-value.ts';
@@ -82,6 +84,15 @@ const SPEC_COLUMNS: readonly Column<Machine>[] = SPEC_LINES.flatMap(({ shown, te
     ? []
     : [{ header: shown.wideColumn, cell: ({ spec }) => text(specOfMessage(spec)) }],
 );
+
+/** Of what lists show of the hardware: HW_VENDOR, HW_CPU_MODEL, HW_MEMORY_GIB. */
+const HARDWARE_COLUMNS: readonly Column<Machine>[] = [
+  ...HARDWARE_FIELD_NAMES.map((field) => ({
+    header: HARDWARE_FIELDS[field].filter.replace('hardware.', 'hw.').replaceAll('.', '_').toUpperCase(),
+    cell: ({ status }: Machine) => String(summaryOfMessage(status?.hardware)?.[field] ?? ''),
+  })),
+  { header: 'LEMON_SCORE', cell: ({ status }) => String(status?.lemonScore ?? 0) },
+];
 
 const columnsAt = (now: number): readonly Column<Machine>[] => [
   { header: 'MACHINE_ID', minWidth: 11, cell: (machine) => machine.machineId },
@@ -186,6 +197,7 @@ export function machineRendering(
       { header: 'LABELS', cell: labelsText },
       CONDITIONS_COLUMN,
     ],
+    furtherColumns: HARDWARE_COLUMNS,
   };
 }
 

@@ -80,6 +80,7 @@ const ATTRIBUTES = {
   ...SPEC_ATTRIBUTES,
   effective_rack: { kind: 'string', get: (machine) => rackOf(machine) || null },
   ...HARDWARE_ATTRIBUTES,
+  'hardware.lemon_score': { kind: 'integer', get: (machine) => machine.lemonScore },
   labels: { kind: 'map', get: (machine) => machine.labels },
   conditions: {
     kind: 'flags',

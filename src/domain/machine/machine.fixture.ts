@@ -17,6 +17,7 @@ export function sampleMachine(fields: Partial<Machine> = {}): Machine {
     observed: null,
     maintenance: null,
     hardware: null,
+    lemonScore: 0,
     activeOperationId: null,
     activeOperationType: null,
     enteredServiceAt: null,

@@ -31,6 +31,8 @@ export interface Machine {
   readonly maintenance: Maintenance | null;
   /** The main facts of its hardware; null: no source has reported it. */
   readonly hardware: HardwareSummary | null;
+  /** How much trouble it was in 90 days, from 0 to 100 (src/domain/hardware/lemon-score.ts). */
+  readonly lemonScore: number;
   readonly activeOperationId: string | null;
   readonly activeOperationType: OperationType | null;
   /** When it first was READY or active; null: it was never in service. */

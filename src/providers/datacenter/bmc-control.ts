@@ -1,4 +1,6 @@
 /** What a provider does to a BMC, whatever protocol it has. Every call may be repeated, and its effect can be observed. */
+import type { KnownLog } from '../../domain/hardware/hardware-log.ts';
+import type { HardwareReading } from '../../domain/hardware/hardware-reading.ts';
 import type { HardwareInventory } from '../../domain/install/hardware-inventory.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { ConsoleConnection, ConsoleOptions, ProbeResult, ProviderCall } from '../provider.ts';
@@ -20,6 +22,8 @@ export interface BmcControl {
   setHttpBoot(call: ProviderCall, uri: string): Promise<'set' | 'not set'>;
   /** Everything that it says of the machine's hardware. */
   readHardware(call: ProviderCall): Promise<HardwareInventory>;
+  /** What it measures and logs. Null: another caller uses the BMC, or has asked for it meanwhile. */
+  readSensors(machine: Machine, known: KnownLog, signal: AbortSignal): Promise<HardwareReading | null>;
   /** The address of what is in the virtual CD drive; null: nothing is. */
   insertedMedia(call: ProviderCall): Promise<string | null>;
   insertMedia(call: ProviderCall, url: string): Promise<void>;

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import type { AddressRule } from '../../connections/address-rules.ts';
 import type { SourceOfMachine } from '../../connections/credential-source.ts';
 import { isUrl } from '../../connections/endpoint.ts';
-import { LoginBreaker } from '../../connections/login-breaker.ts';
+import type { KnownLog } from '../../domain/hardware/hardware-log.ts';
+import type { HardwareReading } from '../../domain/hardware/hardware-reading.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { knownHostsReader } from '../../hosts/known-hosts.ts';
@@ -22,6 +23,8 @@ export interface BmcControls {
   of(machine: Machine): BmcControl;
   /** Null: the machine has no BMC that the provider can use, or an operation is using it. */
   probe(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null>;
+  /** Null: the machine has no BMC that the provider can use, or another caller wants it. */
+  readSensors(machine: Machine, known: KnownLog, signal: AbortSignal): Promise<HardwareReading | null>;
   checkStart(machine: Machine): void;
   /** Where the BMC is not reached over Redfish. */
   checkRedfish(machine: Machine): void;
@@ -73,6 +76,8 @@ export function createBmcControls(
   return {
     of,
     probe: async (machine, signal) => (hasBmc(machine) ? of(machine).probe(machine, signal) : null),
+    readSensors: async (machine, known, signal) =>
+      hasBmc(machine) ? of(machine).readSensors(machine, known, signal) : null,
     checkStart(machine) {
       of(machine).checkStart(machine);
       logins.check(machine);

@@ -8,7 +8,7 @@
  */
 import { AddressNotAllowed, type AddressRule, allowedAddress } from '../../connections/address-rules.ts';
 import { type Endpoint, endpointText, ipmiEndpointOf } from '../../connections/endpoint.ts';
-import { KeyedMutex } from '../../connections/keyed-mutex.ts';
+import { KeyedMutex, Wanted } from '../../connections/keyed-mutex.ts';
 import { LoginBreaker } from '../../connections/login-breaker.ts';
 import { unlessAborted } from '../../connections/unless-aborted.ts';
 import { notReachable } from '../../domain/error/connection-words.ts';
@@ -27,6 +27,8 @@ export interface Bmc {
   readonly where: string;
   /** A command that changes nothing. */
   ask(...command: string[]): Promise<string>;
+  /** The same without details, which some commands of ipmitool print wrongly; only after one that has logged in. */
+  askBriefly(...command: string[]): Promise<string>;
   /** A command that changes something: sent only while we hold the operation. */
   send(...command: string[]): Promise<string>;
 }
@@ -60,10 +62,14 @@ interface CommandOptions {
   readonly patience: Patience;
   readonly signal: AbortSignal;
   readonly operatorRetry?: string | undefined;
+  readonly details?: 'none';
 }
 
 /** For a probe: a BMC that does not answer has had two chances after 2 s. */
 const PROBE: Patience = { limitMs: 4_000, answerSeconds: 1, retries: 1 };
+
+/** Without it ipmitool prints the same for every failed login, whether the BMC is dead or the password wrong. */
+const DETAILS = ['-v'] as const;
 
 const PRIVILEGES = { administrator: 'ADMINISTRATOR', operator: 'OPERATOR' } as const;
 
@@ -105,66 +111,58 @@ export class Bmcs {
     const { machine, signal } = call;
     const endpoint = await this.#resolve(ipmiEndpointOf(machine), signal);
     const where = endpointText(endpoint);
-    const run = (command: readonly string[]) =>
-      this.#run(endpoint, command, {
-        machine,
-        patience: this.#patience,
-        signal,
-        operatorRetry: call.operatorRetry,
-      });
-    const bmc: Bmc = {
-      where,
-      ask: (...command) => run(command),
-      send: async (...command) => {
-        call.checkHeld();
-        return run(command);
-      },
-    };
+    const bmc = this.#bmcAt(endpoint, {
+      machine,
+      patience: this.#patience,
+      signal,
+      operatorRetry: call.operatorRetry,
+      checkHeld: call.checkHeld,
+    });
     return unlessAborted(
       this.#mutex.run(where, signal, () => work(bmc)),
       signal,
     );
   }
 
-  /** For a program that stays in its session: the BMC is ours until `start` returns. */
-  async startSession<T>(
+  /** Reads as long as no other caller wants the BMC: then the command under way is ended, and the answer is null. */
+  async readUnlessWanted<T>(
     machine: Machine,
-    { endpoint, signal }: { readonly endpoint: Endpoint; readonly signal: AbortSignal },
-    start: (session: IpmiSession) => Promise<T>,
-  ): Promise<T> {
-    const resolved = await this.#resolve(endpoint, signal);
-    const where = endpointText(resolved);
-    const login = await this.#login(machine, signal);
-    const account = `${login.user}@${where}`;
-    this.#breaker.check(account, login.fingerprint);
-    const session: IpmiSession = {
-      where,
-      args: this.#options(resolved, login, this.#patience),
-      password: login.password,
-      limitMs: this.#patience.limitMs,
-      run: (...command) => this.#run(resolved, command, { machine, patience: this.#patience, signal }),
-      accepted: () => this.#breaker.accepted(account),
-      failure: (command, end) => {
-        const { reason, failure } = ipmiFailure(where, command, end);
-        if (reason === 'AuthenticationFailed') this.#breaker.refused(account, login.fingerprint);
-        return new BmcFailure(reason, failure, where);
-      },
-    };
-    return this.#mutex.run(where, signal, () => start(session));
+    signal: AbortSignal,
+    read: (bmc: Bmc) => Promise<T>,
+  ): Promise<T | null> {
+    const endpoint = await this.#resolve(ipmiEndpointOf(machine), signal);
+    const reading = this.#mutex.tryRun(endpointText(endpoint), signal, async (wanted) => {
+      const either = AbortSignal.any([signal, wanted]);
+      const checkHeld = () => {
+        throw new TypeError('a reading changes nothing');
+      };
+      try {
+        return await read(
+          this.#bmcAt(endpoint, { machine, patience: this.#patience, signal: either, checkHeld }),
+        );
+      } catch (error) {
+        if (wanted.aborted && !signal.aborted && wanted.reason instanceof Wanted) return null;
+        throw error;
+      }
+    });
+    return unlessAborted(reading, signal);
   }
 
-  /** One command that changes nothing. Null: an operation is using the BMC. */
-  async tryAsk(
-    machine: Machine,
-    { endpoint, signal }: { readonly endpoint: Endpoint; readonly signal: AbortSignal },
-    command: readonly string[],
-  ): Promise<string | null> {
-    const resolved = await this.#resolve(endpoint, signal);
-    const where = endpointText(resolved);
-    if (this.#mutex.isLocked(where)) return null;
-    return this.#mutex.run(where, signal, () =>
-      this.#run(resolved, command, { machine, patience: PROBE, signal }),
-    );
+  #bmcAt(
+    endpoint: Endpoint,
+    { checkHeld, ...options }: CommandOptions & { readonly checkHeld: () => void },
+  ): Bmc {
+    const run = (command: readonly string[], more: Partial<CommandOptions> = {}) =>
+      this.#run(endpoint, command, { ...options, ...more });
+    return {
+      where: endpointText(endpoint),
+      ask: (...command) => run(command),
+      askBriefly: (...command) => run(command, { details: 'none' }),
+      send: async (...command) => {
+        checkHeld();
+        return run(command);
+      },
+    };
   }
 
   /** Null: an operation is using it. */
@@ -210,14 +208,14 @@ export class Bmcs {
   async #run(
     endpoint: Endpoint,
     command: readonly string[],
-    { machine, patience, signal, operatorRetry }: CommandOptions,
+    { machine, patience, signal, operatorRetry, details }: CommandOptions,
   ): Promise<string> {
     const login = await this.#login(machine, signal);
     const where = endpointText(endpoint);
     const account = `${login.user}@${where}`;
     this.#breaker.check(account, login.fingerprint, operatorRetry);
     const end = await runIpmitool({
-      args: [...this.#options(endpoint, login, patience), ...command],
+      args: [...this.#options(endpoint, login, patience), ...(details === 'none' ? [] : DETAILS), ...command],
       password: login.password,
       limitMs: patience.limitMs,
       signal,
@@ -242,8 +240,6 @@ export class Bmcs {
       ...['-I', 'lanplus', '-C', String(suite), '-L', PRIVILEGES[privilege]],
       ...['-H', host, '-p', String(port), '-U', user, '-E'],
       ...['-N', String(patience.answerSeconds), '-R', String(patience.retries)],
-      // Without it ipmitool prints the same for every failed login, whether the BMC is dead or the password wrong.
-      '-v',
     ];
   }
 }

@@ -85,7 +85,7 @@ function capabilitiesOf(
   bmcs: BmcControls,
   bmc: NonNullable<DatacenterConfiguration['bmc']>,
   hosts: SshHosts,
-): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing' | 'burnIn' | 'inventory' | 'media'> &
+): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing' | 'burnIn' | 'inventory' | 'sensors' | 'media'> &
   RedfishChanges {
   const options = {
     power: createBmcPower({ controlOf: bmcs.of, remoteExec: hosts }),
@@ -115,5 +115,6 @@ function capabilitiesOf(
     },
     inventory: { readHardware: async (call) => bmcs.of(call.machine).readHardware(call) },
     ...createRedfishChanges(bmcs.useRedfish, new CheckedDownloads(addresses.machines)),
+    sensors: { read: bmcs.readSensors },
   };
 }

@@ -6,7 +6,7 @@ import type { BmcControl } from './bmc-control.ts';
 import { bootDeviceNotSet, isRefusedByBmc } from './bmc-refusal.ts';
 import { type Bmc, BmcFailure, type Bmcs, powerOf } from './bmcs.ts';
 import { type IpmiBootDevice, parseBootFlags } from './boot-flags.ts';
-import { openIpmiConsole } from './ipmi-console.ts';
+import { readIpmiSensors } from './ipmi-sensors.ts';
 
 /**
  * Set System Boot Options, parameter 3: keep the flags although no power command follows within a minute, which is when
@@ -51,6 +51,8 @@ export function createIpmiControl(bmcs: Bmcs, configuration: BmcConfiguration): 
     readHardware: async ({ machine }) => {
       throw needsRedfish(machine);
     },
+    readSensors: (machine, known, signal) =>
+      bmcs.readUnlessWanted(machine, signal, (bmc) => readIpmiSensors(bmc, known)),
     insertedMedia: async ({ machine }) => {
       throw needsRedfish(machine);
     },

@@ -91,7 +91,13 @@ function spawnOptions(password: string) {
 
 function startProgram<Child>(spawned: () => Child): Child {
   try {
-    return spawned();
+    return spawn('ipmitool', args, {
+      // Times are printed for the time zone of the process.
+      env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', IPMITOOL_PASSWORD: password },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // In a process group of its own: Ctrl-C on our terminal is for us, and we finish what we have started.
+      detached: true,
+    });
   } catch (error) {
     throw notStarted(error as NodeJS.ErrnoException);
   }

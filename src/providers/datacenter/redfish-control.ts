@@ -10,6 +10,8 @@ import {
 import { readHardware } from '../../redfish/hardware/read-hardware.ts';
 import { RedfishFailure } from '../../redfish/redfish-failure.ts';
 import type { RedfishServices } from '../../redfish/redfish-services.ts';
+import { readLog } from '../../redfish/sensors/read-log.ts';
+import { readSensors } from '../../redfish/sensors/read-sensors.ts';
 import { powerOf, reset } from '../../redfish/system-power.ts';
 import { ejectMedia, insertedMedia, insertMedia } from '../../redfish/virtual-media.ts';
 import type { BmcConfiguration } from './bmc-configuration.ts';
@@ -55,7 +57,11 @@ export function createRedfishControl(
     insertMedia: (call, url) => services.use(call, (service) => insertMedia(service, url, call)),
     ejectMedia: (call) => services.use(call, (service) => ejectMedia(service, call)),
     readHardware: (call) => services.use(call, (service) => readHardware(service, call.log)),
-    openConsole: (machine, options) => openRedfishConsole({ services, ...consoles }, machine, options),
+    readSensors: (machine, known, signal) =>
+      services.readUnlessWanted(machine, signal, async (service, system) => ({
+        ...(await readSensors(service, system)),
+        log: await readLog(service, system, known),
+      })),
     checkRedfish: () => {},
     async probe(machine, signal) {
       try {

@@ -10,6 +10,7 @@ import { createFakeConsole } from './fake-console.ts';
 import { createFakeErasing, createFakeImaging } from './fake-disks.ts';
 import { fakeHardware } from './fake-hardware.ts';
 import { checkFakeLabels, isFakeLabel } from './fake-labels.ts';
+import { fakeReading } from './fake-sensors.ts';
 import { sightOf } from './fake-state.ts';
 import { FakeTasks, type FakeWorld, taskCall } from './fake-tasks.ts';
 
@@ -39,6 +40,7 @@ export function createFakeProvider({ name, world, now, switchesPower }: FakeProv
       },
       inspect: createFakeInspect(tasks),
       inventory: { readHardware: async ({ machine, log }) => fakeHardware(machine, log) },
+      sensors: { read: async (machine, known) => fakeReading(machine, known, now()) },
       media: createFakeMedia(tasks),
       ...createFakeChanges(tasks),
       netboot: createFakeNetboot(tasks),

@@ -54,7 +54,7 @@ function systemFacts(fields: Fields): SystemFacts {
 }
 
 /** The chassis that the system is in. */
-async function chassisOf(service: RedfishService, system: Resource): Promise<Resource[]> {
+export async function chassisOf(service: RedfishService, system: Resource): Promise<Resource[]> {
   const links = fieldsOf(system.fields.Links).Chassis;
   const found: Resource[] = [];
   for (const link of (Array.isArray(links) ? links : []).map(linkOf)) {

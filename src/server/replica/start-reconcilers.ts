@@ -5,6 +5,7 @@ import { ApprovalExpiry } from '../../reconcilers/approval-expiry.ts';
 import { CountFolding } from '../../reconcilers/count-folding.ts';
 import { FleetSampler } from '../../reconcilers/fleet-sampler.ts';
 import { InstallWatch } from '../../reconcilers/install-watch.ts';
+import { LemonScorer } from '../../reconcilers/lemon-scorer.ts';
 import { MaintenanceExpiry } from '../../reconcilers/maintenance-expiry.ts';
 import { MetricSampler } from '../../reconcilers/metric-sampler.ts';
 import { PresenceWatch, type PresenceWatchOptions } from '../../reconcilers/presence-watch.ts';
@@ -78,6 +79,7 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
     }),
   );
   running.start(new FleetSampler({ database: store.database, watch: loops.withoutReadiness }));
+  running.start(new LemonScorer({ database: store.database, watch: loops.withoutReadiness }));
   running.start(
     new InstallWatch({
       dependencies: nodes,

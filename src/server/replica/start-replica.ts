@@ -28,6 +28,7 @@ import { startAccess } from './start-access.ts';
 import { startHealth } from './start-health.ts';
 import { startProbes } from './start-probes.ts';
 import { startReconcilers } from './start-reconcilers.ts';
+import { startSensors } from './start-sensors.ts';
 import { type Ports, startSurfaces } from './start-surfaces.ts';
 
 /** On a database that is prepared. What it starts is added to `running`, also when a later part fails to start. */
@@ -94,6 +95,8 @@ export async function startReplica(
   running.stopWith(() => notifications.stop());
   if (configuration.looks.enabled)
     startProbes({ ...options, watch: loops }, database.url, providers, running);
+  if (configuration.sensors.enabled)
+    startSensors({ ...options, watch: loops.withoutReadiness }, database.url, providers, running);
   running.start(store.clock);
   dispatcher.start();
   running.stopWith(() => dispatcher.stop(SHUTDOWN_GRACE_MS));

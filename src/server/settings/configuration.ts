@@ -46,6 +46,16 @@ const looks = z.strictObject({
   misses_until_unreachable: z.int().min(1).max(1_000).default(3),
 });
 
+/** How the sensors, the health and the logs of BMCs are read. */
+const sensors = z.strictObject({
+  /** Off for a replica that can't reach the BMCs; then the others read them. */
+  enabled: z.boolean().default(true),
+  interval_seconds: z.int().min(1).max(86_400).default(300),
+  concurrency: z.int().min(1).max(1_000).default(16),
+  /** For one reading of one BMC. */
+  timeout_seconds: z.int().min(1).max(600).default(60),
+});
+
 /** They exist without configuration. */
 export const BUILT_IN_PROVIDERS = ['fake', DEFAULT_AGENT_PROVIDER] as const;
 
@@ -83,6 +93,7 @@ const schema = z.strictObject({
   certificates: certificatesConfiguration,
   step_defaults: stepDefaults.default(() => stepDefaults.parse({})),
   looks: looks.default(() => looks.parse({})),
+  sensors: sensors.default(() => sensors.parse({})),
   /** Worker pools that agents may enrol in; more can be created later. */
   pools: z.array(z.string().regex(POOL_RULE, "must be a pool's name")).default([]),
   /** By the name of the stage: force_release_allocations, drain_node, cleanup_storage, scrub_gpu, … */

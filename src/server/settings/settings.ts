@@ -51,7 +51,7 @@ export interface Settings {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Each has about 21 connections to the database; one PostgreSQL does not serve more than this well. */
+/** Each has about 23 connections to the database; one PostgreSQL does not serve more than this well. */
 const MAX_WORKERS = 64;
 
 interface SettingInfo {

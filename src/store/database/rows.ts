@@ -30,6 +30,7 @@ export interface MachineRow {
   observed: ObservedState | null;
   maintenance: Maintenance | null;
   hardware: HardwareSummary | null;
+  lemon_score: number;
   active_operation_id: string | null;
   active_operation_type: OperationType | null;
   entered_service_at: Date | null;
@@ -41,7 +42,7 @@ export interface MachineRow {
 }
 
 export const MACHINE_COLUMNS = `machine_id, labels, spec, phase, service, install, presence, pool, conditions, observed,
-  maintenance, hardware, active_operation_id, active_operation_type, entered_service_at, effective_since, service_since, install_since, created_at, updated_at`;
+  maintenance, hardware, lemon_score, active_operation_id, active_operation_type, entered_service_at, effective_since, service_since, install_since, created_at, updated_at`;
 
 export function machineOf(row: MachineRow): Machine {
   return {
@@ -57,6 +58,7 @@ export function machineOf(row: MachineRow): Machine {
     observed: row.observed,
     maintenance: row.phase === 'MAINTENANCE' ? row.maintenance : null,
     hardware: row.hardware,
+    lemonScore: row.lemon_score,
     activeOperationId: row.active_operation_id,
     activeOperationType: row.active_operation_type,
     enteredServiceAt: row.entered_service_at,

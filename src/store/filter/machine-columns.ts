@@ -36,6 +36,7 @@ export const MACHINE_FILTER_COLUMNS = {
   ...SPEC_COLUMNS,
   effective_rack: RACK_COLUMN,
   ...HARDWARE_COLUMNS,
+  'hardware.lemon_score': 'lemon_score',
   labels: 'labels',
   conditions: (key: string) => `((conditions -> '${key}' ->> 'status')::boolean)`,
   attention: ATTENTION_COLUMN,

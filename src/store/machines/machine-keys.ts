@@ -31,6 +31,7 @@ const COUNTED: Readonly<Record<string, string>> = {
   ...GROUPS,
   ...COUNTED_SPEC_COLUMNS,
   ...COUNTED_HARDWARE_COLUMNS,
+  'hardware.lemon_score': 'lemon_score::text',
 };
 
 const TIMES = {
@@ -40,11 +41,14 @@ const TIMES = {
 } as const satisfies Record<string, string>;
 
 /** Sorted by their size, and not as texts. */
-const HARDWARE_NUMBERS = Object.fromEntries(
-  HARDWARE_FIELD_NAMES.filter((name) => HARDWARE_FIELDS[name].kind === 'number').map(
-    (name) => [HARDWARE_FIELDS[name].filter, HARDWARE_COLUMNS[HARDWARE_FIELDS[name].filter]] as const,
+const HARDWARE_NUMBERS = {
+  ...Object.fromEntries(
+    HARDWARE_FIELD_NAMES.filter((name) => HARDWARE_FIELDS[name].kind === 'number').map(
+      (name) => [HARDWARE_FIELDS[name].filter, HARDWARE_COLUMNS[HARDWARE_FIELDS[name].filter]] as const,
+    ),
   ),
-);
+  'hardware.lemon_score': columns['hardware.lemon_score'],
+};
 
 const LABEL = 'labels.';
 

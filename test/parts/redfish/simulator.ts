@@ -15,6 +15,8 @@ import { SimulatedBootOrder } from './resources/boot-options.ts';
 import { NOUNS } from './resources/nouns.ts';
 import { SimulatedStorage } from './resources/storage.ts';
 import { SimulatedUpdates } from './resources/update-service.ts';
+import { SimulatedLog } from './resources/log-services.ts';
+import { SimulatedSensors } from './resources/sensors.ts';
 import { findRoute } from './route-table.ts';
 import { SimulatedHardware } from './simulated-hardware.ts';
 import { type Answer, type Body, type Extended, failure } from './simulated-noun.ts';
@@ -46,6 +48,8 @@ export class RedfishSimulator {
   readonly bootOrder = new SimulatedBootOrder();
   readonly updates = new SimulatedUpdates();
   readonly storage = new SimulatedStorage();
+  readonly sensors = new SimulatedSensors();
+  readonly log = new SimulatedLog();
   /** What is in the virtual drive; null: nothing. */
   media: string | null = null;
   readonly user: string;

@@ -48,6 +48,16 @@ export interface VendorShape {
   readonly gpusAt: 'processors' | 'pcie';
   /** Members on one page of a collection. */
   readonly pageOf: number;
+  /** Where measurements are: in Thermal and Power, in a collection of Sensor, or in ThermalSubsystem and EnvironmentMetrics. */
+  readonly sensorsAt: 'older' | 'collection' | 'subsystems';
+  /** The log of the machine. */
+  readonly log: {
+    readonly at: 'system' | 'manager';
+    readonly id: string;
+    readonly type: 'SEL' | 'Event' | 'OEM';
+    readonly order: 'newest first' | 'oldest first';
+    readonly members: 'whole' | 'links';
+  };
 }
 
 const STANDARD: VendorShape = {
@@ -75,6 +85,8 @@ const STANDARD: VendorShape = {
   httpBoot: 'offered',
   gpusAt: 'processors',
   pageOf: 50,
+  sensorsAt: 'older',
+  log: { at: 'system', id: 'SEL', type: 'SEL', order: 'oldest first', members: 'whole' },
 };
 
 export const VENDOR_SHAPES = {
@@ -97,6 +109,8 @@ export const VENDOR_SHAPES = {
       applyTimes: ['OnReset', 'AtMaintenanceWindowStart'],
     },
     redundantReset: { status: 409, messageId: 'IDRAC.2.8.PSU501' },
+    sensorsAt: 'collection',
+    log: { at: 'manager', id: 'Sel', type: 'SEL', order: 'newest first', members: 'whole' },
   },
   'dell-idrac10': {
     ...STANDARD,
@@ -132,6 +146,7 @@ export const VENDOR_SHAPES = {
     etag: 'weak',
     redundantReset: { status: 400, messageId: 'iLO.2.15.InvalidOperationForSystemState' },
     success: 'error-shaped',
+    log: { at: 'system', id: 'IML', type: 'OEM', order: 'oldest first', members: 'links' },
   },
   supermicro: {
     ...STANDARD,
@@ -146,6 +161,7 @@ export const VENDOR_SHAPES = {
     updates: ['push'],
     updateTargets: 'owner',
     bios: { place: 'SD', isNamed: true, lists: 'all', applyTimes: [] },
+    log: { at: 'system', id: 'Log1', type: 'SEL', order: 'oldest first', members: 'whole' },
   },
   lenovo: {
     ...STANDARD,
@@ -156,6 +172,7 @@ export const VENDOR_SHAPES = {
     pageOf: 3,
     httpBoot: 'forgotten',
     success: 'task',
+    log: { at: 'system', id: 'PlatformLog', type: 'Event', order: 'newest first', members: 'whole' },
   },
   openbmc: {
     ...STANDARD,
@@ -167,6 +184,8 @@ export const VENDOR_SHAPES = {
     httpBoot: 'refused',
     taskAnswer: 'task',
     bios: { place: 'Settings', isNamed: false, lists: 'all', applyTimes: [] },
+    sensorsAt: 'collection',
+    log: { at: 'system', id: 'EventLog', type: 'Event', order: 'oldest first', members: 'whole' },
   },
   nvidia: {
     ...STANDARD,
@@ -178,6 +197,7 @@ export const VENDOR_SHAPES = {
     updates: ['simple'],
     bootAt: 'settings',
     needsIfMatch: true,
+    sensorsAt: 'subsystems',
   },
   ami: {
     ...STANDARD,

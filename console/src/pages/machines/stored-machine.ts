@@ -1,6 +1,7 @@
 /** Converts an API machine to the domain's type, so that the server's filter predicate can be applied to it. */
 
 import type { Presence } from '../../../../src/domain/agent/presence.ts';
+import { summaryOfMessage } from '../../../../src/domain/hardware/summary-message.ts';
 import type { InstallState } from '../../../../src/domain/install/install-state.ts';
 import type { Machine } from '../../../../src/domain/machine/machine.ts';
 import type { OperationType } from '../../../../src/domain/operation/operation-type.ts';
@@ -30,8 +31,8 @@ export function storedMachine(view: MachineView): Machine {
           exitsByItself: status.maintenance.exitsByItself,
         }
       : null,
-    // The message has no hardware: filters on it are the server's.
-    hardware: null,
+    hardware: summaryOfMessage(status?.hardware),
+    lemonScore: status?.lemonScore ?? 0,
     activeOperationId: view.activeOperationId,
     activeOperationType: status?.activeOperationType ? (status.activeOperationType as OperationType) : null,
     enteredServiceAt: status?.enteredServiceAt ? date(status.enteredServiceAt) : null,

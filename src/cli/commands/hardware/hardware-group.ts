@@ -20,8 +20,10 @@ import {
 import { plainText } from '../../output/plain-text.ts';
 import type { Column } from '../../output/table.ts';
 import { instantText } from '../../output/time-text.ts';
+import { listLemons } from './list-lemons.ts';
 import { profileGroup } from './profile-group.ts';
 import { showBurnIn } from './show-burn-in.ts';
+import { listLog, listSensors } from './sensor-commands.ts';
 import { showHardware } from './show-hardware.ts';
 
 export function hardwareGroup(context: CommandContext): Command {
@@ -32,6 +34,9 @@ export function hardwareGroup(context: CommandContext): Command {
     .addCommand(listChanges(context))
     .addCommand(diffHardware(context))
     .addCommand(showBurnIn(context))
+    .addCommand(listSensors(context))
+    .addCommand(listLog(context))
+    .addCommand(listLemons(context))
     .addCommand(profileGroup(context));
 }
 

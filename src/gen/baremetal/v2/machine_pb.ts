@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v2/machine.proto.
  */
 export const file_baremetal_v2_machine: GenFile = /*@__PURE__*/
-  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIvYCCgtNYWNoaW5lU3BlYxIUCgxzc2hfZW5kcG9pbnQYASABKAkSFAoMYm1jX2VuZHBvaW50GAIgASgJEhoKEnRhcmdldF9jbHVzdGVyX3JlZhgDIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAQgAygJEhAKCHByb3ZpZGVyGBQgASgJEhMKC2N1c3RvbWVyX2lkGBUgASgJEg4KBnNlcmlhbBgWIAEoCRI0Cghsb2NhdGlvbhgXIAEoCzIiLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYy5Mb2NhdGlvbhIbChNzc2hfY3JlZGVudGlhbHNfcmVmGBggASgJEhsKE2JtY19jcmVkZW50aWFsc19yZWYYGSABKAkSHgoWYm1jX2NlcnRpZmljYXRlX3NoYTI1NhgaIAEoCRpBCghMb2NhdGlvbhIMCgRzaXRlGAEgASgJEgsKA3JvdxgCIAEoCRIMCgRyYWNrGAMgASgJEgwKBHVuaXQYBCABKAkipQcKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudBItCghvYnNlcnZlZBgZIAEoCzIbLmJhcmVtZXRhbC52Mi5PYnNlcnZlZFN0YXRlEjMKD2VmZmVjdGl2ZV9zaW5jZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNc2VydmljZV9zaW5jZRgbIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaW5zdGFsbF9zaW5jZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2NoZWR1bGFibGUYKCABKAgSHAoUdW5zY2hlZHVsYWJsZV9yZWFzb24YKSABKAkSHQoVdW5zY2hlZHVsYWJsZV9tZXNzYWdlGCogASgJEhYKCWF2YWlsYWJsZRgrIAEoCEgAiAEBEhoKEnVuYXZhaWxhYmxlX3JlYXNvbhgsIAEoCRIbChN1bmF2YWlsYWJsZV9tZXNzYWdlGC0gASgJEjYKEmVudGVyZWRfc2VydmljZV9hdBguIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHQoVYWN0aXZlX29wZXJhdGlvbl90eXBlGC8gASgJEi4KC21haW50ZW5hbmNlGDAgASgLMhkuYmFyZW1ldGFsLnYyLk1haW50ZW5hbmNlEiQKB3N0YWxsZWQYMSABKAsyEy5iYXJlbWV0YWwudjIuU3RhbGwiTQoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABIRCg1GQUNUT1JZX1JFQURZEAESCQoFUkVBRFkQAhIPCgtNQUlOVEVOQU5DRRADQgwKCl9hdmFpbGFibGUiqQEKC01haW50ZW5hbmNlEikKBXNpbmNlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJEgoKAmJ5GAQgASgJEhcKD2V4aXRzX2J5X2l0c2VsZhgFIAEoCBIPCgdvdmVyZHVlGAYgASgIInoKDkVmZmVjdGl2ZVN0YXRlImgKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDTkVXEAESCAoESURMRRACEggKBEJVU1kQAxIPCgtNQUlOVEVOQU5DRRAEEg0KCUFUVEVOVElPThAFEgsKB0JMT0NLRUQQBiK4AQoNT2JzZXJ2ZWRTdGF0ZRIOCgZzb3VyY2UYASABKAkSDQoFc3RhdGUYAiABKAkSDQoFcG93ZXIYAyABKAkSEwoLdXBzdHJlYW1faWQYBCABKAkSJgoCYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3NlZW5fYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2RpZmZlcnMYFSABKAgipQMKBUFnZW50EhAKCGhvc3RuYW1lGAEgASgJEhYKDmNwdV9taWxsaWNvcmVzGAIgASgDEhQKDG1lbW9yeV9ieXRlcxgDIAEoAxIRCglncHVfY291bnQYBCABKAUSEgoKcHJpdmF0ZV9pcBgFIAEoCRIxCg1yZWdpc3RlcmVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hZ2VudF92ZXJzaW9uGAcgASgJEjIKDmxhc3Rfa2VlcGFsaXZlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgdtZXRyaWNzGAogAygLMiAuYmFyZW1ldGFsLnYyLkFnZW50Lk1ldHJpY3NFbnRyeRIkCgRncHVzGBQgAygLMhYuYmFyZW1ldGFsLnYyLkdwdU1vZGVsGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIigKCEdwdU1vZGVsEg0KBW1vZGVsGAEgASgJEg0KBWNvdW50GAIgASgFIn8KCUNvbmRpdGlvbhIMCgR0eXBlGAEgASgJEg4KBnN0YXR1cxgCIAEoCBIOCgZyZWFzb24YAyABKAkSMwoPbGFzdF90cmFuc2l0aW9uGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGBQgASgJYgZwcm90bzM", [file_baremetal_v2_operation, file_google_protobuf_timestamp]);
+  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIvYCCgtNYWNoaW5lU3BlYxIUCgxzc2hfZW5kcG9pbnQYASABKAkSFAoMYm1jX2VuZHBvaW50GAIgASgJEhoKEnRhcmdldF9jbHVzdGVyX3JlZhgDIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAQgAygJEhAKCHByb3ZpZGVyGBQgASgJEhMKC2N1c3RvbWVyX2lkGBUgASgJEg4KBnNlcmlhbBgWIAEoCRI0Cghsb2NhdGlvbhgXIAEoCzIiLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYy5Mb2NhdGlvbhIbChNzc2hfY3JlZGVudGlhbHNfcmVmGBggASgJEhsKE2JtY19jcmVkZW50aWFsc19yZWYYGSABKAkSHgoWYm1jX2NlcnRpZmljYXRlX3NoYTI1NhgaIAEoCRpBCghMb2NhdGlvbhIMCgRzaXRlGAEgASgJEgsKA3JvdxgCIAEoCRIMCgRyYWNrGAMgASgJEgwKBHVuaXQYBCABKAki6wcKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudBItCghvYnNlcnZlZBgZIAEoCzIbLmJhcmVtZXRhbC52Mi5PYnNlcnZlZFN0YXRlEjMKD2VmZmVjdGl2ZV9zaW5jZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNc2VydmljZV9zaW5jZRgbIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaW5zdGFsbF9zaW5jZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2NoZWR1bGFibGUYKCABKAgSHAoUdW5zY2hlZHVsYWJsZV9yZWFzb24YKSABKAkSHQoVdW5zY2hlZHVsYWJsZV9tZXNzYWdlGCogASgJEhYKCWF2YWlsYWJsZRgrIAEoCEgAiAEBEhoKEnVuYXZhaWxhYmxlX3JlYXNvbhgsIAEoCRIbChN1bmF2YWlsYWJsZV9tZXNzYWdlGC0gASgJEjYKEmVudGVyZWRfc2VydmljZV9hdBguIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHQoVYWN0aXZlX29wZXJhdGlvbl90eXBlGC8gASgJEi4KC21haW50ZW5hbmNlGDAgASgLMhkuYmFyZW1ldGFsLnYyLk1haW50ZW5hbmNlEiQKB3N0YWxsZWQYMSABKAsyEy5iYXJlbWV0YWwudjIuU3RhbGwSLwoIaGFyZHdhcmUYMiABKAsyHS5iYXJlbWV0YWwudjIuSGFyZHdhcmVTdW1tYXJ5EhMKC2xlbW9uX3Njb3JlGDMgASgFIk0KBVBoYXNlEhUKEVBIQVNFX1VOU1BFQ0lGSUVEEAASEQoNRkFDVE9SWV9SRUFEWRABEgkKBVJFQURZEAISDwoLTUFJTlRFTkFOQ0UQA0IMCgpfYXZhaWxhYmxlIoYECg9IYXJkd2FyZVN1bW1hcnkSDgoGdmVuZG9yGAEgASgJEg0KBW1vZGVsGAIgASgJEgsKA3NrdRgDIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAQgASgJEhQKDGJpb3NfdmVyc2lvbhgFIAEoCRIRCgljcHVfbW9kZWwYBiABKAkSGAoLY3B1X3NvY2tldHMYByABKAVIAIgBARIWCgljcHVfY29yZXMYCCABKAVIAYgBARIXCgptZW1vcnlfZ2liGAkgASgDSAKIAQESGwoObWVtb3J5X21vZHVsZXMYCiABKAVIA4gBARIRCglncHVfbW9kZWwYCyABKAkSFgoJZ3B1X2NvdW50GAwgASgFSASIAQESGAoLZHJpdmVfY291bnQYDSABKAVIBYgBARIWCglkcml2ZV9naWIYDiABKANIBogBARIWCgluaWNfY291bnQYDyABKAVIB4gBARIcCg91bmhlYWx0aHlfcGFydHMYECABKAVICIgBAUIOCgxfY3B1X3NvY2tldHNCDAoKX2NwdV9jb3Jlc0INCgtfbWVtb3J5X2dpYkIRCg9fbWVtb3J5X21vZHVsZXNCDAoKX2dwdV9jb3VudEIOCgxfZHJpdmVfY291bnRCDAoKX2RyaXZlX2dpYkIMCgpfbmljX2NvdW50QhIKEF91bmhlYWx0aHlfcGFydHMiqQEKC01haW50ZW5hbmNlEikKBXNpbmNlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJEgoKAmJ5GAQgASgJEhcKD2V4aXRzX2J5X2l0c2VsZhgFIAEoCBIPCgdvdmVyZHVlGAYgASgIInoKDkVmZmVjdGl2ZVN0YXRlImgKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDTkVXEAESCAoESURMRRACEggKBEJVU1kQAxIPCgtNQUlOVEVOQU5DRRAEEg0KCUFUVEVOVElPThAFEgsKB0JMT0NLRUQQBiK4AQoNT2JzZXJ2ZWRTdGF0ZRIOCgZzb3VyY2UYASABKAkSDQoFc3RhdGUYAiABKAkSDQoFcG93ZXIYAyABKAkSEwoLdXBzdHJlYW1faWQYBCABKAkSJgoCYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3NlZW5fYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2RpZmZlcnMYFSABKAgipQMKBUFnZW50EhAKCGhvc3RuYW1lGAEgASgJEhYKDmNwdV9taWxsaWNvcmVzGAIgASgDEhQKDG1lbW9yeV9ieXRlcxgDIAEoAxIRCglncHVfY291bnQYBCABKAUSEgoKcHJpdmF0ZV9pcBgFIAEoCRIxCg1yZWdpc3RlcmVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hZ2VudF92ZXJzaW9uGAcgASgJEjIKDmxhc3Rfa2VlcGFsaXZlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgdtZXRyaWNzGAogAygLMiAuYmFyZW1ldGFsLnYyLkFnZW50Lk1ldHJpY3NFbnRyeRIkCgRncHVzGBQgAygLMhYuYmFyZW1ldGFsLnYyLkdwdU1vZGVsGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIigKCEdwdU1vZGVsEg0KBW1vZGVsGAEgASgJEg0KBWNvdW50GAIgASgFIn8KCUNvbmRpdGlvbhIMCgR0eXBlGAEgASgJEg4KBnN0YXR1cxgCIAEoCBIOCgZyZWFzb24YAyABKAkSMwoPbGFzdF90cmFuc2l0aW9uGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGBQgASgJYgZwcm90bzM", [file_baremetal_v2_operation, file_google_protobuf_timestamp]);
 
 /**
  * A physical machine in the inventory: a stable identity, what clients say about it (labels, spec) and
@@ -359,6 +359,21 @@ export type MachineStatus = Message<"baremetal.v2.MachineStatus"> & {
    * @generated from field: baremetal.v2.Stall stalled = 49;
    */
   stalled?: Stall | undefined;
+
+  /**
+   * What is known of its hardware, in short; fleet.v1.HardwareService has all of it. Not set where nothing is known.
+   *
+   * @generated from field: baremetal.v2.HardwareSummary hardware = 50;
+   */
+  hardware?: HardwareSummary | undefined;
+
+  /**
+   * How much trouble it was in 90 days: failed operations, errors in memory and in the hardware log, unexpected reboots, changes of its
+   * hardware. From 0 to 100; fleet.v1.HardwareService/GetLemonScore has the reasons.
+   *
+   * @generated from field: int32 lemon_score = 51;
+   */
+  lemonScore: number;
 };
 
 /**
@@ -398,6 +413,102 @@ export enum MachineStatus_Phase {
  */
 export const MachineStatus_PhaseSchema: GenEnum<MachineStatus_Phase> = /*@__PURE__*/
   enumDesc(file_baremetal_v2_machine, 2, 0);
+
+/**
+ * The hardware of a machine in short. A text is empty and a number not set where it is not known.
+ *
+ * @generated from message baremetal.v2.HardwareSummary
+ */
+export type HardwareSummary = Message<"baremetal.v2.HardwareSummary"> & {
+  /**
+   * @generated from field: string vendor = 1;
+   */
+  vendor: string;
+
+  /**
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * @generated from field: string sku = 3;
+   */
+  sku: string;
+
+  /**
+   * @generated from field: string serial_number = 4;
+   */
+  serialNumber: string;
+
+  /**
+   * @generated from field: string bios_version = 5;
+   */
+  biosVersion: string;
+
+  /**
+   * @generated from field: string cpu_model = 6;
+   */
+  cpuModel: string;
+
+  /**
+   * @generated from field: optional int32 cpu_sockets = 7;
+   */
+  cpuSockets?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 cpu_cores = 8;
+   */
+  cpuCores?: number | undefined;
+
+  /**
+   * @generated from field: optional int64 memory_gib = 9;
+   */
+  memoryGib?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int32 memory_modules = 10;
+   */
+  memoryModules?: number | undefined;
+
+  /**
+   * @generated from field: string gpu_model = 11;
+   */
+  gpuModel: string;
+
+  /**
+   * @generated from field: optional int32 gpu_count = 12;
+   */
+  gpuCount?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 drive_count = 13;
+   */
+  driveCount?: number | undefined;
+
+  /**
+   * @generated from field: optional int64 drive_gib = 14;
+   */
+  driveGib?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int32 nic_count = 15;
+   */
+  nicCount?: number | undefined;
+
+  /**
+   * Parts whose health is not OK.
+   *
+   * @generated from field: optional int32 unhealthy_parts = 16;
+   */
+  unhealthyParts?: number | undefined;
+};
+
+/**
+ * Describes the message baremetal.v2.HardwareSummary.
+ * Use `create(HardwareSummarySchema)` to create a new message.
+ */
+export const HardwareSummarySchema: GenMessage<HardwareSummary> = /*@__PURE__*/
+  messageDesc(file_baremetal_v2_machine, 3);
 
 /**
  * The maintenance that a machine is in.
@@ -449,7 +560,7 @@ export type Maintenance = Message<"baremetal.v2.Maintenance"> & {
  * Use `create(MaintenanceSchema)` to create a new message.
  */
 export const MaintenanceSchema: GenMessage<Maintenance> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 3);
+  messageDesc(file_baremetal_v2_machine, 4);
 
 /**
  * Holds an enum whose values would collide with those of MachineStatus.Phase.
@@ -464,7 +575,7 @@ export type EffectiveState = Message<"baremetal.v2.EffectiveState"> & {
  * Use `create(EffectiveStateSchema)` to create a new message.
  */
 export const EffectiveStateSchema: GenMessage<EffectiveState> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 4);
+  messageDesc(file_baremetal_v2_machine, 5);
 
 /**
  * @generated from enum baremetal.v2.EffectiveState.Value
@@ -510,7 +621,7 @@ export enum EffectiveState_Value {
  * Describes the enum baremetal.v2.EffectiveState.Value.
  */
 export const EffectiveState_ValueSchema: GenEnum<EffectiveState_Value> = /*@__PURE__*/
-  enumDesc(file_baremetal_v2_machine, 4, 0);
+  enumDesc(file_baremetal_v2_machine, 5, 0);
 
 /**
  * @generated from message baremetal.v2.ObservedState
@@ -567,7 +678,7 @@ export type ObservedState = Message<"baremetal.v2.ObservedState"> & {
  * Use `create(ObservedStateSchema)` to create a new message.
  */
 export const ObservedStateSchema: GenMessage<ObservedState> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 5);
+  messageDesc(file_baremetal_v2_machine, 6);
 
 /**
  * What the agent on the machine reported.
@@ -644,7 +755,7 @@ export type Agent = Message<"baremetal.v2.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 6);
+  messageDesc(file_baremetal_v2_machine, 7);
 
 /**
  * @generated from message baremetal.v2.GpuModel
@@ -668,7 +779,7 @@ export type GpuModel = Message<"baremetal.v2.GpuModel"> & {
  * Use `create(GpuModelSchema)` to create a new message.
  */
 export const GpuModelSchema: GenMessage<GpuModel> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 7);
+  messageDesc(file_baremetal_v2_machine, 8);
 
 /**
  * @generated from message baremetal.v2.Condition
@@ -714,5 +825,5 @@ export type Condition = Message<"baremetal.v2.Condition"> & {
  * Use `create(ConditionSchema)` to create a new message.
  */
 export const ConditionSchema: GenMessage<Condition> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 8);
+  messageDesc(file_baremetal_v2_machine, 9);
 

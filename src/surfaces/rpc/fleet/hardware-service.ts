@@ -41,6 +41,8 @@ import { burnIn } from './burn-in-message.ts';
 import { eraseCertificate } from './erase-certificate-message.ts';
 import { agentHardware, hardwareMessage, verdictFields } from './hardware-message.ts';
 import { profileHandlers } from './hardware-profile-handlers.ts';
+import { lemonHandlers } from './lemon-handlers.ts';
+import { sensorHandlers } from './sensor-handlers.ts';
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 500;
@@ -78,6 +80,8 @@ export function hardwareService(dependencies: ServerDependencies): Service {
       },
       getEraseCertificate: (request, { caller }) => eraseCertificate(dependencies, request, caller),
       getBurnIn: (request, { caller }) => burnIn(dependencies, request, caller),
+      ...sensorHandlers(dependencies, (id, caller) => knownMachine(dependencies, id, caller)),
+      ...lemonHandlers(dependencies, (id, caller) => knownMachine(dependencies, id, caller)),
       ...profileHandlers(dependencies),
     },
     {
@@ -87,6 +91,11 @@ export function hardwareService(dependencies: ServerDependencies): Service {
       inspectMachine: 'operator',
       getEraseCertificate: 'viewer',
       getBurnIn: 'viewer',
+      listSensors: 'viewer',
+      getSensorHistory: 'viewer',
+      listHardwareLog: 'viewer',
+      getLemonScore: 'viewer',
+      listLemons: 'viewer',
       setHardwareProfile: 'admin',
       listHardwareProfiles: 'viewer',
       deleteHardwareProfile: 'admin',

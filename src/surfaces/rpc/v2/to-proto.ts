@@ -4,6 +4,7 @@ import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Agent } from '../../../domain/agent/agent.ts';
 import { CONDITION_TYPES } from '../../../domain/condition/condition.ts';
 import { upstreamDiffers } from '../../../domain/condition/drift.ts';
+import { messageOfSummary } from '../../../domain/hardware/summary-message.ts';
 import { availability } from '../../../domain/machine/availability.ts';
 import { effectiveState } from '../../../domain/machine/effective-state.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
@@ -82,6 +83,8 @@ export function machineMessage(
       activeOperationType: machine.activeOperationType ?? '',
       ...(machine.maintenance && { maintenance: maintenanceMessage(machine, machine.maintenance) }),
       ...(stall && { stalled: stallMessage(stall) }),
+      ...(machine.hardware && { hardware: messageOfSummary(machine.hardware) }),
+      lemonScore: machine.lemonScore,
       ...(agent && { agent: agentMessage(agent) }),
       ...(machine.observed && {
         observed: {

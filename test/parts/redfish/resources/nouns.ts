@@ -3,6 +3,8 @@ import type { SimulatedNoun } from '../simulated-noun.ts';
 import { bios } from './bios.ts';
 import { bootOptions } from './boot-options.ts';
 import { hardware } from './hardware.ts';
+import { logServices } from './log-services.ts';
+import { sensors } from './sensors.ts';
 import { serviceRoot } from './service-root.ts';
 import { sessions } from './sessions.ts';
 import { storage } from './storage.ts';
@@ -25,6 +27,8 @@ export const NOUNS: readonly SimulatedNoun[] = [
   bootOptions,
   updateService,
   storage,
+  sensors,
+  logServices,
   // It has a route for everything else that is read.
   hardware,
 ];
