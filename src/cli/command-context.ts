@@ -42,6 +42,11 @@ interface SelectionOption {
   readonly jq?: string;
 }
 
+/** What `addReason` declares. */
+interface ReasonOption {
+  readonly reason?: string;
+}
+
 export interface CommandInput<O> {
   readonly args: readonly string[];
   readonly options: O;
@@ -90,10 +95,12 @@ export class CommandContext {
   }
 
   /** Turns a function that calls the gRPC API into an action of commander. */
-  action<O>(run: (input: CommandInput<O>) => Promise<Exit>): (...parameters: unknown[]) => Promise<void> {
+  action<O>(
+    run: (input: CommandInput<O>) => Promise<Exit | number>,
+  ): (...parameters: unknown[]) => Promise<void> {
     return async (...parameters) => {
       const command = parameters.at(-1) as Command;
-      const options = command.optsWithGlobals<O & ConnectionOptions & SelectionOption>();
+      const options = command.optsWithGlobals<O & ConnectionOptions & SelectionOption & ReasonOption>();
       await this.#finish(options, async (chosen) =>
         run({ args: command.args, options: chosen, api: await this.#connect(options) }),
       );
@@ -101,44 +108,57 @@ export class CommandContext {
   }
 
   /** With `--jq`, the JSON that the command prints goes through the filter before it is written. */
-  async #finish<O extends SelectionOption>(options: O, run: (options: O) => Promise<Exit>): Promise<void> {
+  async #finish<O extends SelectionOption>(
+    options: O,
+    run: (options: O) => Promise<Exit | number>,
+  ): Promise<void> {
     if (options.jq === undefined) {
       this.exit(await run(options));
       return;
     }
     if (options.output !== 'table' && options.output !== 'json' && options.output !== 'jsonl')
       throw new UsageError('--jq selects from JSON: leave -o away, or use -o json or -o jsonl');
+    const output = options.output === 'table' ? 'json' : options.output;
+    const printed = await this.captured({}, async () => this.exit(await run({ ...options, output })));
+    const { selectJson } = await import('./output/select-json.ts');
+    this.out.write(await selectJson(printed, options.jq));
+  }
+
+  /** What `run` writes to stdout, as if it were a stream like this. */
+  async captured(
+    like: Pick<OutputStream, 'isTTY' | 'columns' | 'rows'>,
+    run: () => Promise<void>,
+  ): Promise<string> {
     const printed: string[] = [];
     const out = this.out;
-    this.out = new TextSink(collector(printed), this.env);
+    this.out = new TextSink(Object.assign(collector(printed), like), this.env);
     try {
-      this.exit(await run({ ...options, output: options.output === 'table' ? 'json' : options.output }));
+      await run();
     } finally {
       this.out = out;
     }
-    const { selectJson } = await import('./output/select-json.ts');
-    out.write(await selectJson(printed.join(''), options.jq));
+    return printed.join('');
   }
 
-  /** The end of a command that needs no server. */
-  exit(exit: Exit): void {
-    this.exitCode = EXIT_CODES[exit].code;
+  /** The end of a command; a number is the code of another program that it has run. */
+  exit(exit: Exit | number): void {
+    this.exitCode = typeof exit === 'number' ? exit : EXIT_CODES[exit].code;
   }
 
   /** Turns a function that calls the REST API into an action of commander. */
   restAction<O>(run: (input: RestInput<O>) => Promise<Exit>): (...parameters: unknown[]) => Promise<void> {
     return async (...parameters) => {
       const command = parameters.at(-1) as Command;
-      const options = command.optsWithGlobals<O & ConnectionOptions & SelectionOption>();
+      const options = command.optsWithGlobals<O & ConnectionOptions & SelectionOption & ReasonOption>();
       const { httpUrl, token, tls } = await this.#restTarget(options);
       const { createRest } = await import('./connection/rest-client.ts');
-      const rest = createRest(httpUrl, token, tls);
+      const rest = createRest(httpUrl, token, tls, options.reason);
       await this.#finish(options, (chosen) => run({ args: command.args, options: chosen, rest }));
     };
   }
 
-  async #connect(options: ConnectionOptions): Promise<Api> {
-    return this.#open(await this.#findTarget(options));
+  async #connect(options: ConnectionOptions & ReasonOption): Promise<Api> {
+    return this.#open(await this.#findTarget(options), options.reason);
   }
 
   // What connects is loaded here: help and the version need none of it.
@@ -147,10 +167,10 @@ export class CommandContext {
     return findTarget(options, this.targetSources);
   }
 
-  async #open({ server, token, tls }: Target): Promise<Api> {
+  async #open({ server, token, tls }: Target, reason?: string): Promise<Api> {
     const { connect } = await import('./connection/api.ts');
     this.#server = server;
-    this.#api = connect(server, token, tls);
+    this.#api = connect(server, token, tls, reason);
     return this.#api;
   }
 

@@ -44,6 +44,8 @@ async function runCommand(context: CommandContext, invocation: ClientInvocation)
   const root = await treeFor(context, invocation.extraCommands ?? {}, invocation.argv);
   for (const command of withSubcommands(root)) overrideOutput(command, context);
   try {
+    // Its default command would only say that an argument is missing.
+    groupTypedAlone(root, invocation.argv)?.help({ error: true });
     await root.parseAsync([...invocation.argv], { from: 'user' });
     return context.exitCode;
   } catch (error) {
@@ -54,6 +56,17 @@ async function runCommand(context: CommandContext, invocation: ClientInvocation)
     for (const line of reportLines(report)) context.err.line(line);
     return EXIT_CODES[report.exit].code;
   }
+}
+
+/** The noun that is the whole line, such as `ingot machine`. */
+function groupTypedAlone(root: Command, argv: readonly string[]): Command | undefined {
+  let command = root;
+  for (const word of argv) {
+    const next = command.commands.find((sub) => [sub.name(), ...sub.aliases()].includes(word));
+    if (next === undefined) return undefined;
+    command = next;
+  }
+  return command !== root && command.commands.length > 0 && command.name() !== 'agent' ? command : undefined;
 }
 
 /** The list of commands shows the arguments of each; its options are in its own help. */

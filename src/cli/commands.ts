@@ -61,6 +61,7 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, Load>>>> 
       (await import('./commands/install-profiles/install-profile-group.ts')).installProfileGroup,
     pool: async () => (await import('./commands/administration/pool-group.ts')).poolGroup,
     budget: async () => (await import('./commands/budgets/budget-group.ts')).budgetGroup,
+    event: async () => (await import('./commands/fleet/list-events.ts')).eventGroup,
     maintenance: async () => (await import('./commands/maintenance/maintenance-group.ts')).maintenanceGroup,
     plan: async () => (await import('./commands/runs/plan-group.ts')).planGroup,
     run: async () => (await import('./commands/runs/run-group.ts')).runGroup,

@@ -8,6 +8,8 @@ export interface Origin {
   readonly requestId: string;
   /** The way in: token, session, oidc, certificate; empty where there is none. */
   readonly via: string;
+  /** Why, in the caller's words: the comment of every event of the call that has none of its own. */
+  readonly reason?: string;
 }
 
 export interface Actor {

@@ -43,6 +43,7 @@ describe('bash completion', () => {
         'get',
         'list',
         'watch',
+        'attach',
         'logs',
         'cancel',
         'approve',
@@ -134,6 +135,33 @@ describe('bash completion', () => {
     expect(await offered('ph', ['list', '--filter', 'ph'])).toEqual(['phase=READY']);
   });
 
+  it('asks for what begins as typed, so that a large fleet is completed too', async () => {
+    const listing = `ingot() { [[ "$*" == 'list --filter machine_id=web-r1* --limit 200 -o name' ]] && printf '%s\\n' web-r11 web-r12; }`;
+    const script = `${listing}\n${await scriptOf('bash')}`;
+    for (const words of [
+      ['show', 'web-r1'],
+      ['machine', 'reboot', 'web-r1'],
+      ['ops', '-m', 'web-r1'],
+    ])
+      expect(complete(script, words)).toEqual(['web-r11', 'web-r12']);
+  });
+
+  it('knows the names of every noun, and offers none for a new one', { tags: ['extended'] }, async () => {
+    const listing = `ingot() { [[ "$*" == *'list -o name' ]] && printf '%s\\n' "$1-1"; }`;
+    const script = `${listing}\n${await scriptOf('bash')}`;
+    for (const noun of ['token', 'image', 'workflow', 'pool', 'budget'])
+      expect(complete(script, [noun, 'show', ''])).toEqual([`${noun}-1`]);
+    expect(complete(script, ['hardware', 'profile', 'delete', ''])).toEqual(['hardware-1']);
+    expect(complete(script, ['token', 'create', ''])).toEqual([]);
+  });
+
+  it('completes labels and their values', async () => {
+    const suggesting = `ingot() { case "$2" in labels.ra) echo labels.rack ;; labels.rack=) printf '%s\\n' labels.rack=r11 'labels.rack=*' ;; esac; }`;
+    const script = `${suggesting}\n${await scriptOf('bash')}`;
+    expect(complete(script, ['list', '-l', 'ra'])).toEqual(['rack']);
+    expect(complete(script, ['list', '-l', 'rack', '='])).toEqual(['r11']);
+  });
+
   it('asks the server for the values of an option', { tags: ['extended'] }, async () => {
     const listing = `ingot() { [[ "$*" == 'image list -o name' ]] && printf '%s\\n' ubuntu-2204 debian-12; }`;
     const script = `${listing}\n${await scriptOf('bash')}`;
@@ -159,7 +187,47 @@ describe('the other shells', () => {
     expect(spawnSync('env', ['zsh', '-n'], { input: await scriptOf('zsh') }).status).toBe(0);
   });
 
+  it.skipIf(zsh.isMissing)(zsh.title('zsh offers ids and labels of the server'), async () => {
+    const offered = (...words: readonly string[]) => {
+      const ask = `
+compadd() { while [[ "$1" == -* && "$1" != -- ]]; do shift; [[ "$1" == '' ]] && shift; done; shift; print -l -- "$@"; }
+compdef() { : }
+compset() { : }
+ingot() { case "$*" in *'machine_id=web-'*) print -l web-1 web-2 ;; 'suggest labels.ra') print labels.rack ;; esac }`;
+      const line = `words=(ingot ${words.map((word) => `'${word}'`).join(' ')}); CURRENT=${words.length + 1}; _ingot_completion`;
+      return spawnSync('env', ['zsh', '-f'], { input: `${ask}\n${zshScript}\n${line}\n`, encoding: 'utf8' })
+        .stdout.split('\n')
+        .filter((word) => word !== '');
+    };
+    const zshScript = await scriptOf('zsh');
+    expect(offered('show', 'web-')).toEqual(['web-1', 'web-2']);
+    expect(offered('list', '-l', 'ra')).toEqual(['rack']);
+    expect(offered('token', 'cr')).toContain('create');
+  });
+
   const fish = needs('fish');
+  it.skipIf(fish.isMissing)(fish.title('fish offers ids and labels of the server'), async () => {
+    const asked = `
+function ingot
+  switch "$argv"
+    case '*machine_id=web-*'; printf '%s\\n' web-1 web-2
+    case 'suggest labels.ra'; echo labels.rack
+  end
+end`;
+    const offered = (line: string) =>
+      spawnSync('sh', ['-c', 'cat | fish --no-config'], {
+        input: `${asked}\n${fishScript}\ncomplete -C '${line}'\n`,
+        encoding: 'utf8',
+      })
+        .stdout.split('\n')
+        .map((word) => word.split('\t')[0])
+        .filter((word) => word !== '');
+    const fishScript = await scriptOf('fish');
+    expect(offered('ingot show web-')).toEqual(['web-1', 'web-2']);
+    expect(offered('ingot list -l ra')).toEqual(['rack']);
+    expect(offered('ingot token cr')).toEqual(['create']);
+  });
+
   it.skipIf(fish.isMissing)(fish.title('fish takes its script'), async () => {
     // A pipe, as in a shell: fish can't read its script from a socket.
     expect(spawnSync('sh', ['-c', 'cat | fish -n'], { input: await scriptOf('fish') }).status).toBe(0);

@@ -189,7 +189,9 @@ describe('a refusal by the server', () => {
 describe('a server that does not answer', () => {
   it('is named, with the way to start one', async () => {
     const { code, stdout, stderr } = await launch('127.0.0.1:1', 'list').ended;
-    expect(stderr).toMatch(/^error: no server answers at 127\.0\.0\.1:1 /);
+    expect(stderr).toMatch(
+      /^error: no server answers at 127\.0\.0\.1:1 \(connection refused: nothing listens there\) \[UNAVAILABLE\]\n/,
+    );
     expect(stderr).toContain('  fix: npm start\n');
     expect(stderr).toContain('INGOT_SERVER');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -223,7 +225,10 @@ describe('a line typed wrong exits 64 and sends nothing:', () => {
     ['reboot machine-1 --request-id=', 'empty'],
     ['flag machine-1 broken --reason x', 'Allowed choices are rma, retired'],
     ['flag machine-1 rma', "required option '--reason <text>'"],
-    ['run start --type RMA', "missing required argument 'machine-id'"],
+    ['run start --type RMA', 'which machine?'],
+    ['reboot -', '-: there are no ids on stdin'],
+    ['machine', 'Usage: ingot machine'],
+    ['hardware profile', 'Usage: ingot hardware profile'],
     ['run start machine-1', "required option '--type <type>'"],
     ['run start machine-1 --type REIMAGE', 'REPAVE, RMA, REBOOT, UPGRADE, NET_RECONFIG, JOIN'],
     ['run start machine-1 --type RMA --request-id=', 'empty'],

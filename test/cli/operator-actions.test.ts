@@ -1,5 +1,6 @@
 /** Workflows and operator actions in the CLI (docs/maas.md, docs/operator-actions.md). */
 import { create } from '@bufbuild/protobuf';
+import { status } from '@grpc/grpc-js';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FAILURES } from '../../src/domain/error/failure-code.ts';
 import { OPERATOR_ACTIONS } from '../../src/domain/operation/operator-action.ts';
@@ -16,7 +17,7 @@ import {
   StepStatusSchema,
 } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { until } from '../parts/until.ts';
-import { at, START } from './fake-server.ts';
+import { at, START, WireFault } from './fake-server.ts';
 import { useFakeServer } from './harness.ts';
 import { begin, end } from './play.ts';
 
@@ -87,20 +88,23 @@ describe('op', () => {
     expect(cli.fleet.calls).toEqual([]);
   });
 
-  it('cancel is the operator’s: it needs a reason, and takes what has failed', async () => {
+  it.each(['cancel', 'op cancel'])('%s gives up what has failed, with a reason', async (command) => {
     failedOnboarding('needs_human');
-    expect((await cli.run('op cancel op-1')).code).toBe(USAGE);
-    expect(cli.fleet.calls).toEqual([]);
-    await cli.run('op cancel op-1 --reason "wrong rack" --no-wait');
+    cli.fleet.onCall = (method) => {
+      if (method === 'cancelOperation')
+        throw new WireFault(status.FAILED_PRECONDITION, 'op-1 is over', { reason: 'OPERATION_FINISHED' });
+    };
+    expect(await cli.run(`${command} op-1`)).toMatchObject({ code: 5 });
+    expect(requests('actOnOperation')).toEqual([]);
+    await cli.run(`${command} op-1 --reason "wrong rack" --no-wait`);
     expect(requests('actOnOperation')).toMatchObject([
       { operationId: 'op-1', action: OperatorAction_Value.CANCEL, reason: 'wrong rack' },
     ]);
-    expect(requests('cancelOperation')).toEqual([]);
   });
 
-  it('the short cancel is that of docs/operations-api.md, and its reason is optional', async () => {
+  it.each(['cancel', 'op cancel'])('%s of what is active needs no reason', async (command) => {
     cli.fleet.start(OperationType.ONBOARD, { machineId: 'gpu-1', requestId: 'r1' });
-    expect((await cli.run('cancel op-1 --no-wait')).code).toBe(0);
+    expect((await cli.run(`${command} op-1 --no-wait`)).code).toBe(0);
     expect(requests('cancelOperation')).toMatchObject([{ operationId: 'op-1', reason: '' }]);
     expect(requests('actOnOperation')).toEqual([]);
   });

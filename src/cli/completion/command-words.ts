@@ -22,21 +22,47 @@ export interface CommandWords {
   readonly listedBy: string | undefined;
 }
 
-/** Arguments whose values only the server knows. Of many, the first or the newest are offered. */
+/** In the place of the word that is being completed. */
+export const TYPED = '{typed}';
+
+const MACHINES = `list --filter machine_id=${TYPED}* --limit 200 -o name`;
+
+/** Arguments whose values only the server knows. Of many, those that begin as typed, or the newest, are offered. */
 const LISTED_BY: Readonly<Record<string, string>> = {
   'rollout-id': 'rollout list --limit 100 -o name',
-  'machine-id': 'list --limit 200 -o name',
-  'machine-ids': 'list --limit 200 -o name',
+  'machine-id': MACHINES,
+  'node-id': `node list --search ${TYPED} --limit 200 -o name`,
   'operation-id': 'ops --limit 100 -o name',
   'run-id': 'run list --limit 100 -o name',
   'plan-id': 'plan list -o name',
 };
 
+/** The nouns whose argument is called "name". A verb that makes one has a new name. */
+const NAMES_LISTED_BY: Readonly<Record<string, string>> = {
+  token: 'token list -o name',
+  image: 'image list -o name',
+  workflow: 'workflow list -o name',
+  pool: 'pool list -o name',
+  budget: 'budget list -o name',
+  profile: 'hardware profile list -o name',
+};
+const MAKES_A_NAME = new Set(['create', 'add']);
+
 /** Options whose values only the server knows. A filter is completed term by term (commands/program/suggest-filter.ts). */
 const VALUES_LISTED_BY: Readonly<Record<string, string>> = {
   '--image': 'image list -o name',
   '--pool': 'pool list -o name',
+  '--machine': MACHINES,
+  '--machine-id': MACHINES,
+  '--plan': 'plan list -o name',
+  '--workflow': 'workflow list -o name',
 };
+
+function listedBy(command: Command, path: readonly string[]): string | undefined {
+  const argument = command.registeredArguments[0]?.name() ?? '';
+  if (argument !== 'name') return LISTED_BY[argument];
+  return MAKES_A_NAME.has(path.at(-1) ?? '') ? undefined : NAMES_LISTED_BY[path.at(-2) ?? ''];
+}
 
 /** Reads the command tree, so that completion has everything that the program has. */
 export function commandWords(program: Command): CommandWords[] {
@@ -54,7 +80,7 @@ function walk(command: Command, path: readonly string[], inherited: readonly Opt
     ),
     options: [...shown.map(completable), HELP],
     values: command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
-    listedBy: LISTED_BY[command.registeredArguments[0]?.name() ?? ''],
+    listedBy: listedBy(command, path),
   };
   const below = command.commands.flatMap((sub) =>
     [sub.name(), ...sub.aliases()].flatMap((name) => walk(sub, [...path, name], shown)),

@@ -1,5 +1,5 @@
 /** Completion scripts with all words in them: completing starts the program only for ids that the server knows. */
-import type { CommandWords } from './command-words.ts';
+import { type CommandWords, TYPED } from './command-words.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -21,6 +21,14 @@ function words({ subcommands, values }: CommandWords): string {
 
 const flagsOf = ({ options }: CommandWords): string => options.flatMap(({ flags }) => flags).join(' ');
 
+/** The call that lists values, in double quotes where it has what was typed. */
+function listing(program: string, call: string, typed: string): string {
+  const words = call
+    .split(' ')
+    .map((word) => (word.includes(TYPED) ? `"${word.replace(TYPED, typed)}"` : word));
+  return `${program} ${words.join(' ')} 2>/dev/null`;
+}
+
 /** For each option with a value: its choices, empty for free text. Those that the server knows are asked for. */
 function valueCases(program: string, commands: readonly CommandWords[]): string[] {
   return commands.flatMap(({ path, options }) =>
@@ -28,7 +36,7 @@ function valueCases(program: string, commands: readonly CommandWords[]): string[
       .filter(({ takesValue }) => takesValue)
       .map(({ flags, choices, listedBy }) => {
         const listed =
-          listedBy === undefined ? single(choices.join(' ')) : `"$(${program} ${listedBy} 2>/dev/null)"`;
+          listedBy === undefined ? single(choices.join(' ')) : `"$(${listing(program, listedBy, '$3')})"`;
         const pattern = flags.map((flag) => single(`${keyOf(path)} ${flag}`)).join('|');
         return `    ${pattern}) choices=${listed}; return 0 ;;`;
       }),
@@ -39,7 +47,7 @@ function valueCases(program: string, commands: readonly CommandWords[]): string[
 function listCases(program: string, commands: readonly CommandWords[]): string[] {
   return commands
     .filter(({ listedBy }) => listedBy !== undefined)
-    .map(({ path, listedBy }) => `    ${single(keyOf(path))}) ${program} ${listedBy} 2>/dev/null ;;`);
+    .map(({ path, listedBy = '' }) => `    ${single(keyOf(path))}) ${listing(program, listedBy, '$2')} ;;`);
 }
 
 /** Shared by bash and zsh: the tables, and the command that the line has reached. */
@@ -74,13 +82,17 @@ ${name}_is_command() {
 }`;
 }
 
-/** A filter without quotes arrives as several words: bash breaks them at = and :. Only in quotes may it have spaces. */
+/**
+ * A filter without quotes arrives as several words: bash breaks them at = and :. Only in quotes may it have spaces. A label is a term
+ * of a filter without its field.
+ */
 function bashFilter(program: string): string {
   return `${nameOf(program)}_filter() {
-  local i word filter='' offered
+  local i word filter='' offered label=''
   for ((i = COMP_CWORD; i > 0; i--)); do
     word="\${COMP_WORDS[i]}"
     if [[ "$word" == '--filter' ]]; then break; fi
+    if [[ "$word" == '--label' || "$word" == '-l' ]]; then label='labels.'; break; fi
     if [[ "$word" == -* || i -le COMP_CWORD-8 ]]; then return 1; fi
     filter="$word$filter"
   done
@@ -91,10 +103,12 @@ function bashFilter(program: string): string {
   local bare="$filter"
   case "$filter" in \\'*|\\"*) bare="\${filter:1}" ;; esac
   while IFS='' read -r offered; do
+    if [[ -n "$label" && "$offered" == *'*' ]]; then continue; fi
+    offered="\${offered#"$label"}"
     if [[ "$bare" != "$filter" ]]; then COMPREPLY+=("$offered")
     elif [[ "$offered" != *' '* ]]; then COMPREPLY+=("\${offered#"\${filter%"$cur"}"}")
     fi
-  done < <(${program} suggest "$bare" 2>/dev/null)
+  done < <(${program} suggest "$label$bare" 2>/dev/null)
   compopt -o nospace 2>/dev/null
   return 0
 }`;
@@ -116,13 +130,13 @@ ${name}() {
   done
   COMPREPLY=()
   if ${name}_filter; then return 0; fi
-  if ${name}_value "$at" "$prev"; then
+  if ${name}_value "$at" "$prev" "$cur"; then
     COMPREPLY=($(compgen -W "$choices" -- "$cur"))
     [[ -n "$choices" ]] || compopt -o default 2>/dev/null
     return 0
   fi
   ${name}_words "$at"
-  if [[ "$cur" == -* ]]; then words="$flags"; else words="$words $(${name}_list "$at")"; fi
+  if [[ "$cur" == -* ]]; then words="$flags"; else words="$words $(${name}_list "$at" "$cur")"; fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
 complete -F ${name} ${program}
@@ -147,22 +161,27 @@ ${name}() {
     prev="\${cur%%=*}"
     compset -P '*='
   fi
-  if [[ "$prev" == '--filter' ]]; then
+  local label='' typed="\${(Q)cur}"
+  case "$prev" in -l|--label) label='labels.' ;; esac
+  if [[ "$prev" == '--filter' || -n "$label" ]]; then
     local -a offered
-    offered=("\${(@f)$(${program} suggest "\${(Q)cur}" 2>/dev/null)}")
-    compadd -S '' -- "\${offered[@]}"
+    offered=("\${(@f)$(${program} suggest "$label$typed" 2>/dev/null)}")
+    compadd -S '' -- "\${offered[@]#$label}"
     return 0
   fi
-  if ${name}_value "$at" "$prev"; then
+  if ${name}_value "$at" "$prev" "$cur"; then
     if [[ -n "$choices" ]]; then compadd -- \${=choices}; else _files; fi
     return 0
   fi
   ${name}_words "$at"
-  if [[ "$cur" == -* ]]; then compadd -- \${=flags}; else compadd -- \${=words} $(${name}_list "$at"); fi
+  if [[ "$cur" == -* ]]; then compadd -- \${=flags}; else compadd -- \${=words} $(${name}_list "$at" "$cur"); fi
 }
 compdef ${name} ${program}
 `;
 }
+
+const fishListing = (program: string, call: string): string =>
+  `(${program} ${call.replace(TYPED, '(commandline -ct)').replace(')*', ')\\*')} 2>/dev/null)`;
 
 function fish(program: string, commands: readonly CommandWords[]): string {
   const name = nameOf(program);
@@ -172,14 +191,16 @@ function fish(program: string, commands: readonly CommandWords[]): string {
     return [
       ...subcommands.map((sub) => `${start} -a ${single(sub.name)} -d ${single(sub.description)}`),
       ...values.map((value) => `${start} -a ${single(value)}`),
-      ...(listedBy === undefined ? [] : [`${start} -a ${single(`(${program} ${listedBy} 2>/dev/null)`)}`]),
+      ...(listedBy === undefined ? [] : [`${start} -a ${single(fishListing(program, listedBy))}`]),
       ...options.map(({ flags, takesValue, choices, listedBy, description }) => {
         const spelled = flags.map((flag) =>
           flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
         );
         const live = flags.includes('--filter')
           ? `(${program} suggest (commandline -ct | string trim -c '"'') 2>/dev/null)`
-          : listedBy && `(${program} ${listedBy} 2>/dev/null)`;
+          : flags.includes('--label')
+            ? `(${program} suggest labels.(commandline -ct) 2>/dev/null | string replace labels. "")`
+            : listedBy && fishListing(program, listedBy);
         const values = live ?? choices.join(' ');
         const value = takesValue ? ` -r${values === '' ? '' : ` -a ${single(values)}`}` : '';
         return `${start} ${spelled.join(' ')}${value} -d ${single(description)}`;

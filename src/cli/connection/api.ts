@@ -47,11 +47,12 @@ export function connect(
   server: ServerAddress,
   { token, origin }: FoundToken,
   tls: ClientTls = { ca: null, pair: null },
+  reason?: string,
 ): Api {
   const address = addressText(server);
   const { security, options } = channelSecurity(server, tls);
   const channel = new Channel(address, security, { ...CHANNEL_OPTIONS, ...options });
-  const settings = { channel, token };
+  const settings = { channel, token, reason };
   return {
     address,
     tokenOrigin: origin,

@@ -26,12 +26,17 @@ export type Client<S extends DescService> = {
       : never;
 };
 
+/** Why a call is made: the comment of its events in the history. */
+const REASON_HEADER = 'ingot-reason';
+
 /** The time limit of a unary call. */
 const UNARY_TIMEOUT_MS = 30_000;
 
 export interface ClientSettings {
   readonly channel: Channel;
   readonly token: string | undefined;
+  /** Of `--reason`: with every call, for those whose request has no field for it. */
+  readonly reason?: string | undefined;
 }
 
 /** How a service's methods are found before its descriptor is loaded. A test compares it with the descriptors. */
@@ -87,8 +92,9 @@ function pathOf(method: DescMethod): string {
   return `/${method.parent.typeName}/${method.name}`;
 }
 
-function metadataFor({ token }: ClientSettings): Metadata {
+function metadataFor({ token, reason }: ClientSettings): Metadata {
   const metadata = new Metadata();
+  if (reason) metadata.set(REASON_HEADER, encodeURIComponent(reason));
   if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
   return metadata;
 }

@@ -12,12 +12,13 @@ export interface Rest {
   putBytes<T>(path: string, bytes: Uint8Array<ArrayBuffer>, range: string): Promise<T>;
 }
 
-export function createRest(baseUrl: string, { token }: FoundToken, tls: ClientTls): Rest {
+export function createRest(baseUrl: string, { token }: FoundToken, tls: ClientTls, reason?: string): Rest {
   const sendHttp = createHttpSender(tls);
   const send = async (path: string, request: HttpRequest): Promise<unknown> => {
     const headers = {
       ...request.headers,
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(reason ? { 'ingot-reason': encodeURIComponent(reason) } : {}),
     };
     const answer = await sendHttp(`${baseUrl}/api/v1${path}`, { ...request, headers }).catch(
       (error: NodeJS.ErrnoException) => {

@@ -3,6 +3,7 @@
 import { type FixValues, fillIn, fixCommands } from '../../domain/error/fix-commands.ts';
 import { isPhaseGated, PHASE_GATED_TYPES } from '../../domain/operation/phase-gated-type.ts';
 import { CallError } from '../connection/call-error.ts';
+import { connectionProblem } from '../connection/connection-problem.ts';
 import { status } from '../connection/status.ts';
 import type { HintCommands } from '../operations/hint-commands.ts';
 import { plainText } from '../output/plain-text.ts';
@@ -65,7 +66,7 @@ function messageOf(error: CallError, { address }: ReportContext): string {
     // What a server with TLS does to a connection without.
     const isCut = error.message.includes('Last error: Failed to connect');
     const hint = isCut ? '; if the server has TLS, set INGOT_CA_FILE, or use grpcs://host:port' : '';
-    return `no server answers at ${address ?? 'the given address'} (${error.message})${hint}`;
+    return `no server answers at ${address ?? 'the given address'} (${connectionProblem(error.message)})${hint}`;
   }
   if (error.code === status.DEADLINE_EXCEEDED) return `the server at ${address} did not answer in time`;
   const { request_id: requestId } = error.metadata;

@@ -1,4 +1,5 @@
 import type { CommandContext } from '../command-context.ts';
+import type { Exit } from '../errors/exit-code.ts';
 import { displayWidth, plainText } from '../output/plain-text.ts';
 import { confirm } from './confirm.ts';
 import type { Selection } from './machine-selection.ts';
@@ -10,6 +11,15 @@ export interface Confirmation {
   readonly isDestructive: boolean;
   readonly yes: boolean;
 }
+
+/** The answer of --dry-run. */
+export function showSelection({ out, err }: CommandContext, { machineIds }: Selection, verb: string): Exit {
+  err.line(`${verb}: ${countText(machineIds)}; nothing was done`);
+  for (const id of machineIds) out.line(plainText(id));
+  return 'ok';
+}
+
+const countText = ({ length }: readonly string[]): string => `${length} ${length === 1 ? 'id' : 'ids'}`;
 
 /** Lists the machines, and asks for confirmation where the operation is destructive or a filter selected them. */
 export async function confirmSelection(

@@ -1,8 +1,10 @@
 import { allOf, labelEquals } from '../../client/filter-text.ts';
 import type { Machine } from '../../gen/baremetal/v2/machine_pb.ts';
+import type { CommandContext } from '../command-context.ts';
 import type { Api } from '../connection/api.ts';
 import { pagesOf } from '../connection/pages.ts';
 import { UsageError } from '../errors/usage-error.ts';
+import { typedIds } from './typed-ids.ts';
 
 export interface SelectionOptions {
   readonly filter?: string;
@@ -33,10 +35,12 @@ export async function* machinePages(
 
 /** Evaluates the filter once. The selection is then a fixed list of ids, whatever changes meanwhile. */
 export async function selectMachines(
+  context: CommandContext,
   api: Api,
-  typed: readonly string[],
+  given: readonly string[],
   options: SelectionOptions,
 ): Promise<Selection> {
+  const typed = await typedIds(context, given);
   const filter = filterOf(options);
   const isByFilter = filter !== '' || options.all === true;
   if (typed.length > 0 && isByFilter)
@@ -44,7 +48,9 @@ export async function selectMachines(
   if (filter !== '' && options.all === true)
     throw new UsageError('--all selects every machine: remove --filter and -l');
   if (typed.length === 0 && !isByFilter) {
-    throw new UsageError('which machine? give a machine id, several, or --filter, -l or --all');
+    throw new UsageError(
+      'which machine? give a machine id, several, - for ids on stdin, or --filter, -l or --all',
+    );
   }
   if (typed.some((id) => id === '')) throw new UsageError('a machine id is empty');
   if (!isByFilter) return { machineIds: [...new Set(typed)], criterion: undefined };

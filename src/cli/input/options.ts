@@ -95,8 +95,7 @@ function outputOption(): Option {
 
 const names = (text: string): string[] => text.split(',').filter((name) => name.trim() !== '');
 
-/** Of lists. */
-export function addTableChoice(command: Command): Command {
+function addTableChoice(command: Command): Command {
   return command
     .addOption(new Option('--columns <names>', 'only these columns, those of -o wide too').argParser(names))
     .option('--sort <column>', 'by this column; -<column>: the largest first');
@@ -108,10 +107,19 @@ export function addFilter(command: Command): Command {
     .option('-l, --label <key=value>', 'only with this label (may be repeated)', pairs);
 }
 
-export function addLimit(command: Command): Command {
+/** `standard`: how many there are without either option, where that is not all of them. */
+export function addLimit(command: Command, standard?: number): Command {
+  const limit = new Option('--limit <n>', standard === undefined ? 'at most n items' : 'the newest n');
+  if (standard !== undefined) limit.default(standard);
+  const all = standard === undefined ? 'all items (the default)' : 'all items';
   return command
-    .addOption(new Option('--limit <n>', 'at most n items').argParser(wholeNumber))
-    .addOption(new Option('--all', 'all items (the default)').conflicts('limit'));
+    .addOption(limit.argParser(wholeNumber))
+    .addOption(new Option('--all', all).conflicts('limit'));
+}
+
+/** What every list has. */
+export function addListing(command: Command, standard?: number): Command {
+  return addTableChoice(addOutput(addLimit(command, standard)));
 }
 
 export function addTimeout(command: Command, standard: string): Command {
@@ -133,8 +141,20 @@ export function addQuiet(command: Command): Command {
   return command.option('-q, --quiet', 'one line instead of the live display');
 }
 
+const REASON = ['--reason <text>', 'the reason, kept in the history'] as const;
+
+/** Of every command that changes something. The server has it with the change, in its history. */
 export function addReason(command: Command): Command {
-  return command.requiredOption('--reason <text>', 'the reason, kept in the history');
+  return command.option(...REASON);
+}
+
+/** `--comment` is the former name of the reason on nodes. */
+export function addNodeReason(command: Command): Command {
+  return addReason(command).addOption(new Option('--comment <text>', 'the reason').hideHelp());
+}
+
+export function requireReason(command: Command): Command {
+  return command.requiredOption(...REASON);
 }
 
 /** Command lines that `--help` and docs/cli.md show below the options, without the program's name. */

@@ -6,7 +6,7 @@ import { type RolloutSpec, RolloutSpecSchema } from '../../gen/baremetal/fleet/v
 import type { CommandContext } from '../command-context.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import { filterOf, type SelectionOptions } from './machine-selection.ts';
-import { addFilter, oneOf } from './options.ts';
+import { addFilter, addReason, oneOf } from './options.ts';
 import { readRollout } from './rollout-file.ts';
 import {
   addLimits,
@@ -76,9 +76,11 @@ export function addRollout(command: Command): ReadRolloutOptions {
     .addOption(
       new Option('--blackout <days>', 'start nothing on these days (may be repeated)').argParser(blackout),
     )
-    .addOption(new Option('--start-at <time>', 'start nothing before').argParser(time))
-    .option('--reason <text>', 'the reason, kept in the history')
-    .option('--override-budget', 'start although a disruption budget is exceeded (admin); needs --reason');
+    .addOption(new Option('--start-at <time>', 'start nothing before').argParser(time));
+  addReason(command).option(
+    '--override-budget',
+    'start although a disruption budget is exceeded (admin); needs --reason',
+  );
   return (context, args, options) => readTyped(context, args, { ...options, steps: stepsOf(options) });
 }
 

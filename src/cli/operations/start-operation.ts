@@ -11,12 +11,13 @@ import { UsageError } from '../errors/usage-error.ts';
 import { confirmName } from '../input/confirm.ts';
 import { confirmSelection } from '../input/confirm-selection.ts';
 import type { Selection } from '../input/machine-selection.ts';
+import { addFilter, addReason } from '../input/options.ts';
 import { addPace, type PaceOptions } from '../input/rollout-limits.ts';
 import type { StepChoice } from '../input/rollout-steps.ts';
 import { type OutputFormat, writeOne } from '../output/format.ts';
 import { plainText } from '../output/plain-text.ts';
 import { operationRendering } from '../rendering/operation-rendering.ts';
-import { startOnMany } from '../rollouts/start-on-many.ts';
+import { previewOnMany, startOnMany } from '../rollouts/start-on-many.ts';
 import type { OperationSource } from './operation-source.ts';
 import { isFinished, type OperationView } from './operation-view.ts';
 import { waitForOperation } from './wait-for-operation.ts';
@@ -30,6 +31,7 @@ export interface StartOptions extends PaceOptions {
   readonly yes?: boolean;
   readonly reason?: string;
   readonly overrideBudget?: true;
+  readonly dryRun?: true;
 }
 
 export interface StartRequest {
@@ -58,14 +60,16 @@ export interface Start {
 }
 
 export function addStarting(command: Command, noun: OperationSource['noun']): Command {
-  return command
+  command
     .option('-y, --yes', 'do not ask for confirmation')
     .option(
       '--request-id <id>',
       `idempotency key: the same id never starts a second ${noun} (default: generated)`,
-    )
-    .option('--reason <text>', 'the reason, kept in the history')
-    .option('--override-budget', 'start although a disruption budget is exceeded (admin; needs --reason)');
+    );
+  return addReason(command).option(
+    '--override-budget',
+    'start although a disruption budget is exceeded (admin; needs --reason)',
+  );
 }
 
 export function checkRequestId({ requestId, reason, overrideBudget }: StartOptions): void {
@@ -81,12 +85,14 @@ export async function startOperation(start: Start): Promise<Exit> {
     context.err.line(`no machine matches ${selection.criterion}; nothing was done`);
     return 'ok';
   }
+  const { api, source, step } = start;
+  if (options.dryRun && step !== undefined)
+    return previewOnMany({ context, api, verb, selection, step, options });
   const isBulk = selection.machineIds.length > 1 || selection.criterion !== undefined;
   if (isBulk) await confirmSelection(context, selection, { verb, isDestructive, yes: options.yes === true });
   else if (start.confirmsName && options.yes !== true) await confirmName(context, verb, only);
   const requestId = options.requestId ?? context.newRequestId();
   if (options.requestId === undefined) context.err.line(`request-id: ${requestId}`);
-  const { api, source, step } = start;
   if (isBulk && step !== undefined)
     return startOnMany({ context, api, source, verb, selection, step, requestId, options });
   return startOne(start, requestOf(options, only, requestId));
@@ -100,8 +106,16 @@ function requestOf(
   return { machineId, requestId, reason, overrideBudget: overrideBudget === true };
 }
 
-/** How many machines at once, for the commands that take more than one. */
+/** The argument of a command that takes more than one machine. */
+export const MACHINES = [
+  '[machine-id...]',
+  'machines; - reads their ids from stdin; or --filter, -l or --all instead',
+] as const;
+
+/** Which machines, and how many at once, for the commands that take more than one. */
 export function addMany(command: Command): Command {
+  addFilter(command).option('--all', 'every machine');
+  command.option('--dry-run', 'show what would happen to which machines, and do nothing');
   return addPace(command).addHelpText(
     'after',
     '\nOn several machines it is a rollout: it goes on without this command, and "rollout show" has its state.',

@@ -5,7 +5,7 @@ import { type DescMessage, type JsonValue, type MessageShape, toJson } from '@bu
 import { pathWriter } from './path-writer.ts';
 import { plainJson, plainText } from './plain-text.ts';
 import { type Column, Table } from './table.ts';
-import { chosenColumns, sortColumn, sorted } from './table-choice.ts';
+import { chosenColumns, limited, sortColumn, sorted } from './table-choice.ts';
 import type { TextSink } from './text-sink.ts';
 import { yamlText } from './yaml-text.ts';
 
@@ -21,6 +21,8 @@ export interface TableChoice {
   readonly columns?: readonly string[] | undefined;
   /** The name of a column; with "-" before it, the largest first. */
   readonly sort?: string | undefined;
+  /** Of the sorted items. */
+  readonly limit?: number | undefined;
 }
 
 /** How items of one type are written in each format. */
@@ -60,7 +62,8 @@ export async function writeList<T>(
 ): Promise<number> {
   const columns = chosenColumns(rendering, format, choice);
   const table = new Table(sink, columns, format === 'wide' || choice.columns ? 'whole' : 'terminal');
-  const pages = choice.sort === undefined ? unsorted : sorted(unsorted, sortColumn(rendering, choice.sort));
+  const ordered = choice.sort === undefined ? unsorted : sorted(unsorted, sortColumn(rendering, choice.sort));
+  const pages = choice.limit === undefined ? ordered : limited(ordered, choice.limit);
   const byPath = pathWriter(format);
   const whole: JsonValue[] = [];
   let count = 0;
@@ -89,6 +92,7 @@ export async function writeList<T>(
     }
     await sink.drained();
   }
+  byPath?.end?.(sink);
   if (format === 'json') sink.line(jsonText(whole));
   if (format === 'yaml') sink.write(yamlText(whole));
   return count;

@@ -1,13 +1,15 @@
-/** `-o custom-columns=NAME:.path,…` and `-o jsonpath={.path}{"\\t"}{.path}`. */
+/** `-o custom-columns=NAME:.path,…` and `-o jsonpath={.path}{"\\t"}{.path}` (json-template.ts). */
 import type { JsonValue } from '@bufbuild/protobuf';
 import { UsageError } from '../errors/usage-error.ts';
 import { parsePath, valuesAt, valueText } from './json-path.ts';
-import { plainText } from './plain-text.ts';
+import { jsonTemplate } from './json-template.ts';
 import { type Column, Table } from './table.ts';
 import type { TextSink } from './text-sink.ts';
 
 interface PathWriter {
   write(sink: TextSink, items: readonly JsonValue[]): void;
+  /** After the last item. */
+  end?(sink: TextSink): void;
 }
 
 /** Null for a format without paths. Throws where the paths are wrong. */
@@ -35,27 +37,20 @@ function customColumns(text: string): PathWriter {
   };
 }
 
-/** Texts in quotes are written as they are, with the escapes of JSON; each item is a line. */
 function jsonPath(text: string): PathWriter {
-  const template = text.includes('{') ? text : `{${text}}`;
-  const parts = [...template.matchAll(/\{([^}]*)\}|([^{]+)/g)].map(([, inBraces, literal]) => {
-    if (inBraces === undefined) return () => literal ?? '';
-    if (inBraces.startsWith('"')) return constant(inBraces);
-    const path = parsePath(inBraces, '-o jsonpath');
-    return (item: JsonValue) => valuesAt(item, path).map(valueText).map(plainText).join(' ');
-  });
+  const template = jsonTemplate(text);
+  const write = (sink: TextSink, value: JsonValue): void => {
+    const line = template.write(value);
+    sink.write(line.endsWith('\n') ? line : `${line}\n`);
+  };
+  const whole: JsonValue[] = [];
   return {
     write(sink, items) {
-      for (const item of items) sink.line(parts.map((part) => part(item)).join(''));
+      if (template.isForWholeList) whole.push(...items);
+      else for (const item of items) write(sink, item);
+    },
+    end(sink) {
+      if (template.isForWholeList) write(sink, { items: whole });
     },
   };
-}
-
-function constant(quoted: string): () => string {
-  try {
-    const text = String(JSON.parse(quoted));
-    return () => text;
-  } catch {
-    throw new UsageError(`-o jsonpath: ${quoted} is not a text in quotes`);
-  }
 }

@@ -42,3 +42,15 @@ export async function* sorted<T>(
   const natural = new Intl.Collator('en', { numeric: true });
   yield all.sort((left, right) => sign * natural.compare(left.key, right.key)).map(({ item }) => item);
 }
+
+export async function* limited<T>(
+  pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
+  limit: number,
+): AsyncGenerator<readonly T[]> {
+  let left = limit;
+  for await (const items of pages) {
+    yield items.slice(0, left);
+    left -= items.length;
+    if (left <= 0) return;
+  }
+}

@@ -37,7 +37,12 @@ export function ageText(since: Timestamp | undefined, now: number): string {
 
 /** 10:00:01 in local time. */
 export function clockText(at: Timestamp | undefined): string {
-  return at === undefined ? '--:--:--' : new Date(timestampMs(at)).toTimeString().slice(0, 8);
+  return at === undefined ? '--:--:--' : clockOf(timestampMs(at));
+}
+
+/** The same of a time in milliseconds. */
+export function clockOf(ms: number): string {
+  return new Date(ms).toTimeString().slice(0, 8);
 }
 
 export function instantText(at: Timestamp | undefined): string {

@@ -226,13 +226,17 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
   const conditions = inOrder(machine.status?.conditions ?? []);
   if (conditions.length === 0) return;
   sink.line('');
-  new Table<Condition>(sink, [
-    { header: 'CONDITION', cell: ({ type }) => type },
-    { header: 'STATUS', cell: ({ status }) => mark(status) },
-    { header: 'REASON', cell: ({ reason }) => reason },
-    { header: 'SINCE', cell: ({ lastTransition }) => ageText(lastTransition, now) },
-    { header: 'MESSAGE', cell: ({ message }) => message },
-  ]).write(conditions);
+  new Table<Condition>(
+    sink,
+    [
+      { header: 'CONDITION', cell: ({ type }) => type },
+      { header: 'STATUS', cell: ({ status }) => mark(status), stays: 'longest' },
+      { header: 'REASON', cell: ({ reason }) => reason },
+      { header: 'SINCE', cell: ({ lastTransition }) => ageText(lastTransition, now) },
+      { header: 'MESSAGE', cell: ({ message }) => message, stays: 'longest' },
+    ],
+    'wrapped',
+  ).write(conditions);
 }
 
 /** The line of the headline, unless it only repeats the effective state; and what else is to be said. */
@@ -281,11 +285,15 @@ function writeAgent(sink: TextSink, machine: Machine, now: number): void {
   const known = METRIC_NAMES.filter((name) => agent?.metrics[name] !== undefined);
   if (known.length === 0) return;
   sink.line('');
-  new Table<MetricName>(sink, [
-    { header: 'METRIC', cell: (name) => name },
-    { header: 'VALUE', cell: (name) => metricText(name, agent?.metrics[name]) },
-    { header: 'MEANING', cell: (name) => METRICS[name].meaning },
-  ]).write(known);
+  new Table<MetricName>(
+    sink,
+    [
+      { header: 'METRIC', cell: (name) => name },
+      { header: 'VALUE', cell: (name) => metricText(name, agent?.metrics[name]) },
+      { header: 'MEANING', cell: (name) => METRICS[name].meaning },
+    ],
+    'wrapped',
+  ).write(known);
 }
 
 export const TITLE_WIDTH = 20;

@@ -32,6 +32,7 @@ export function nodes(now: number): Rendering<NodeBody> {
     { header: 'MAC_ADDRESS', cell: (node) => node.mac_address },
     {
       header: 'STATE',
+      stays: 'longest',
       cell: ({ state }) => state,
       colour: ({ state }) =>
         state === 'install_failed' ? 'red' : state === 'discovered' ? 'yellow' : undefined,

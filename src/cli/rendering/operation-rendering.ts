@@ -66,9 +66,9 @@ function approvalText({ state, rule, expiresAt, decidedBy, comment }: Approval):
 export function operationRendering(source: OperationSource, now: number): Rendering<OperationView> {
   const columns: readonly Column<OperationView>[] = [
     { header: source.idField.toUpperCase(), cell: ({ id }) => id },
-    { header: 'MACHINE_ID', cell: ({ machineId }) => machineId },
-    { header: 'TYPE', cell: ({ type }) => type },
-    { header: 'PHASE', cell: ({ phase }) => phase, colour: phaseColour },
+    { header: 'MACHINE_ID', cell: ({ machineId }) => machineId, stays: 'longest' },
+    { header: 'TYPE', cell: ({ type }) => type, stays: 'longest' },
+    { header: 'PHASE', cell: ({ phase }) => phase, colour: phaseColour, stays: 'longest' },
     {
       header: 'STEP',
       cell: currentStepText,
@@ -140,17 +140,21 @@ export function writeOperationDetail(
   }
   if (operation.steps.length === 0) return;
   sink.line('');
-  new Table<StepView>(sink, [
-    { header: 'STEP', cell: ({ name }) => name },
-    { header: 'KIND', cell: ({ kind }) => kind },
-    { header: 'STATE', cell: ({ state }) => state },
-    { header: 'PROGRESS', cell: ({ progressPercent }) => `${progressPercent}%` },
-    { header: 'RETRIES', cell: retriesCell },
-    { header: 'DURATION', cell: (step) => stepDuration(step, now) },
-    { header: 'STARTED', cell: ({ startedAt }) => instantText(startedAt) },
-    { header: 'FINISHED', cell: ({ finishedAt }) => instantText(finishedAt) },
-    { header: 'MESSAGE', cell: ({ message }) => message },
-  ]).write(operation.steps);
+  new Table<StepView>(
+    sink,
+    [
+      { header: 'STEP', cell: ({ name }) => name },
+      { header: 'KIND', cell: ({ kind }) => kind },
+      { header: 'STATE', cell: ({ state }) => state, stays: 'longest' },
+      { header: 'PROGRESS', cell: ({ progressPercent }) => `${progressPercent}%` },
+      { header: 'RETRIES', cell: retriesCell },
+      { header: 'DURATION', cell: (step) => stepDuration(step, now) },
+      { header: 'STARTED', cell: ({ startedAt }) => instantText(startedAt) },
+      { header: 'FINISHED', cell: ({ finishedAt }) => instantText(finishedAt) },
+      { header: 'MESSAGE', cell: ({ message }) => message, stays: 'longest' },
+    ],
+    'wrapped',
+  ).write(operation.steps);
 }
 
 function lineColour(title: string, operation: OperationView): Colour | undefined {
@@ -177,13 +181,17 @@ function stepsCell({ steps }: OperationView): string {
 
 /** The last operations of one machine. */
 export function writeHistory(sink: TextSink, operations: readonly OperationView[], now: number): void {
-  new Table<OperationView>(sink, [
-    { header: 'OPERATION_ID', cell: ({ id }) => id },
-    { header: 'TYPE', cell: ({ type }) => type },
-    { header: 'PHASE', cell: ({ phase }) => phase, colour: phaseColour },
-    { header: 'AGE', cell: ({ createdAt }) => ageText(createdAt, now) },
-    { header: 'DURATION', cell: (operation) => durationCell(operation, now) },
-    { header: 'STEPS', cell: stepsCell },
-    { header: 'ERROR', cell: errorText },
-  ]).write(operations);
+  new Table<OperationView>(
+    sink,
+    [
+      { header: 'OPERATION_ID', cell: ({ id }) => id },
+      { header: 'TYPE', cell: ({ type }) => type },
+      { header: 'PHASE', cell: ({ phase }) => phase, colour: phaseColour, stays: 'longest' },
+      { header: 'AGE', cell: ({ createdAt }) => ageText(createdAt, now) },
+      { header: 'DURATION', cell: (operation) => durationCell(operation, now) },
+      { header: 'STEPS', cell: stepsCell },
+      { header: 'ERROR', cell: errorText, stays: 'longest' },
+    ],
+    'wrapped',
+  ).write(operations);
 }

@@ -7,7 +7,9 @@ import {
   type RolloutPreview,
   RolloutPreviewSchema,
 } from '../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
-import { jsonOf, type Rendering } from '../output/format.ts';
+import type { CommandContext } from '../command-context.ts';
+import type { Exit } from '../errors/exit-code.ts';
+import { jsonOf, type OutputFormat, type Rendering, writeOne } from '../output/format.ts';
 import { plainText } from '../output/plain-text.ts';
 import { Table } from '../output/table.ts';
 import type { TextSink } from '../output/text-sink.ts';
@@ -17,12 +19,19 @@ import { limitText } from './rollout-rendering.ts';
 
 const IDS_SHOWN = 3;
 
-export const PREVIEWS: Rendering<RolloutPreview> = {
+const PREVIEWS: Rendering<RolloutPreview> = {
   json: (preview) => jsonOf(RolloutPreviewSchema, preview),
   name: ({ spec }) => spec?.name ?? '',
   columns: [],
   wideColumns: [],
 };
+
+/** The preview as the answer of a command, which changes nothing. */
+export function writePreviewed(context: CommandContext, output: OutputFormat, preview: RolloutPreview): Exit {
+  const { out, now } = context;
+  writeOne(out, output, PREVIEWS, preview, () => writePreview(out, preview, now()));
+  return preview.refusals.length === 0 ? 'ok' : 'precondition';
+}
 
 export function writePreview(sink: TextSink, preview: RolloutPreview, now: number): void {
   const { spec, total, eligible, waves } = preview;

@@ -38,12 +38,21 @@ export function rolloutRendering(now: number): Rendering<Rollout> {
   const columns: readonly Column<Rollout>[] = [
     { header: 'ROLLOUT_ID', cell: ({ rolloutId }) => rolloutId },
     { header: 'NAME', cell: ({ spec }) => cutTo(spec?.name ?? '', LONGEST_NAME) },
-    { header: 'STATE', cell: rolloutState, colour: (rollout) => rolloutInfo(rollout).colour },
+    {
+      header: 'STATE',
+      cell: rolloutState,
+      colour: (rollout) => rolloutInfo(rollout).colour,
+      stays: 'longest',
+    },
     { header: 'WAVE', cell: waveCell },
-    { header: 'DONE', cell: (rollout) => `${doneCount(rollout)}/${rollout.machines?.total ?? 0}` },
+    {
+      header: 'DONE',
+      cell: (rollout) => `${doneCount(rollout)}/${rollout.machines?.total ?? 0}`,
+      stays: 'longest',
+    },
     { header: 'FAILED', cell: ({ machines }) => String(machines?.failed ?? 0) },
     { header: 'AGE', cell: ({ createdAt }) => ageText(createdAt, now) },
-    { header: 'WAITING_FOR', cell: ({ waitingFor, reason }) => waitingFor || reason },
+    { header: 'WAITING_FOR', cell: ({ waitingFor, reason }) => waitingFor || reason, stays: 'longest' },
   ];
   return {
     json: (rollout) => jsonOf(RolloutSchema, rollout),
@@ -71,11 +80,16 @@ function durationCell(rollout: Rollout, now: number): string {
 const MACHINE_COLUMNS: readonly Column<RolloutMachine>[] = [
   { header: 'MACHINE_ID', cell: ({ machineId }) => machineId },
   { header: 'WAVE', cell: ({ wave }) => String(wave) },
-  { header: 'STATE', cell: machineState, colour: (machine) => machineInfo(machine).colour },
+  {
+    header: 'STATE',
+    cell: machineState,
+    colour: (machine) => machineInfo(machine).colour,
+    stays: 'longest',
+  },
   { header: 'STEP', cell: ({ step, stepName }) => (stepName === '' ? '' : `${step} ${stepName}`) },
   { header: 'OPERATION_ID', cell: ({ operationId }) => operationId },
-  { header: 'ERROR', cell: ({ errorCode }) => errorCode },
-  { header: 'MESSAGE', cell: ({ message }) => message },
+  { header: 'ERROR', cell: ({ errorCode }) => errorCode, stays: 'longest' },
+  { header: 'MESSAGE', cell: ({ message }) => message, stays: 'longest' },
 ];
 
 export const ROLLOUT_MACHINES: Rendering<RolloutMachine> = {
@@ -187,11 +201,15 @@ function writeLimits(sink: TextSink, limits: readonly LimitUse[]): void {
 function writeActions(sink: TextSink, actions: readonly RolloutAction[]): void {
   if (actions.length === 0) return;
   sink.line('');
-  new Table<RolloutAction>(sink, [
-    { header: 'TIME', cell: ({ at }) => instantText(at) },
-    { header: 'ACTION', cell: ({ action }) => action },
-    { header: 'BY', cell: ({ by }) => by },
-    { header: 'DETAIL', cell: ({ detail }) => detail },
-    { header: 'REASON', cell: ({ reason }) => reason },
-  ]).write(actions);
+  new Table<RolloutAction>(
+    sink,
+    [
+      { header: 'TIME', cell: ({ at }) => instantText(at) },
+      { header: 'ACTION', cell: ({ action }) => action },
+      { header: 'BY', cell: ({ by }) => by },
+      { header: 'DETAIL', cell: ({ detail }) => detail },
+      { header: 'REASON', cell: ({ reason }) => reason, stays: 'longest' },
+    ],
+    'wrapped',
+  ).write(actions);
 }

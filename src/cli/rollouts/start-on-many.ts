@@ -22,6 +22,7 @@ import type { StepChoice } from '../input/rollout-steps.ts';
 import type { OperationSource } from '../operations/operation-source.ts';
 import { type OutputFormat, writeOne } from '../output/format.ts';
 import { cutTo, plainText } from '../output/plain-text.ts';
+import { writePreviewed } from '../rendering/preview-rendering.ts';
 import { rolloutRendering } from '../rendering/rollout-rendering.ts';
 import { createRollout } from './create-rollout.ts';
 import { followRollout, reconnectTo } from './follow-rollout.ts';
@@ -64,6 +65,15 @@ export async function startOnMany(bulk: Bulk): Promise<Exit> {
   }
 }
 
+/** The answer of --dry-run, which the server works out as for a rollout. */
+export async function previewOnMany(asked: Omit<Bulk, 'source' | 'requestId'>): Promise<Exit> {
+  const { context, api, options } = asked;
+  const preview = await api.rollouts.previewRollout({ spec: specOf(asked) });
+  const exit = writePreviewed(context, options.output, preview);
+  context.err.line('nothing was done');
+  return exit;
+}
+
 /** Each machine has its line also where none of them can start. */
 function refuseAll(bulk: Bulk, { ineligible }: RolloutPreview): Promise<Exit> {
   const lines = machineLines(bulk);
@@ -79,7 +89,12 @@ function refuseAll(bulk: Bulk, { ineligible }: RolloutPreview): Promise<Exit> {
 const machineLines = ({ context, api, source, selection, options }: Bulk): MachineLines =>
   new MachineLines({ context, api, source, machineIds: selection.machineIds, output: options.output });
 
-function specOf({ verb, selection, step, options }: Bulk): MessageInitShape<typeof RolloutSpecSchema> {
+function specOf({
+  verb,
+  selection,
+  step,
+  options,
+}: Omit<Bulk, 'source' | 'requestId'>): MessageInitShape<typeof RolloutSpecSchema> {
   const { waves = [], maxParallel = '', stopAfterFailures, reason = '', overrideBudget = false } = options;
   const what = verb.replace(/ on$/, '');
   return {

@@ -55,13 +55,15 @@ export function eventsAsJson(events: readonly NewEvent[]): string {
       to: event.to,
       actorKind: event.actor.kind,
       actorId: event.actor.id,
-      comment: event.comment,
+      comment: event.comment || (event.actor.origin?.reason ?? ''),
       metadata: event.metadata,
       machineId: event.machineId,
       operationId: event.operationId,
       snapshot: event.snapshot,
       changes: event.changes,
-      ...event.actor.origin,
+      address: event.actor.origin?.address,
+      requestId: event.actor.origin?.requestId,
+      via: event.actor.origin?.via,
     })),
   );
 }

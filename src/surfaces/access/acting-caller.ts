@@ -1,10 +1,32 @@
 /** A caller in a call: its actor carries the call, so that every event of it says where it came from. */
 import type { Caller } from '../../domain/access/caller.ts';
 import type { Actor } from '../../domain/actor.ts';
+import { invalidField } from '../../domain/error/fault.ts';
+import { checkText } from '../../domain/machine/machine-input.ts';
+import { type Credentials, REASON_HEADER } from './credentials.ts';
 
-export function actingCaller(caller: Caller, requestId: string): Caller {
+const LONGEST_REASON = 1000;
+
+export function actingCaller(
+  caller: Caller,
+  requestId: string,
+  { reason }: Pick<Credentials, 'reason'>,
+): Caller {
   const { address, via, actor } = caller;
-  return { ...caller, actor: { ...actor, origin: { address, requestId, via } } };
+  const given = reason === undefined ? '' : reasonOf(reason);
+  const origin = { address, requestId, via, ...(given !== '' && { reason: given }) };
+  return { ...caller, actor: { ...actor, origin } };
+}
+
+/** Percent-encoded, because a header has no other way to carry every letter. */
+function reasonOf(header: string): string {
+  let text: string;
+  try {
+    text = decodeURIComponent(header).trim();
+  } catch {
+    throw invalidField(REASON_HEADER, 'must be percent-encoded UTF-8');
+  }
+  return text === '' ? '' : checkText(text, REASON_HEADER, LONGEST_REASON);
 }
 
 /** A caller that was refused before it was known. */

@@ -15,7 +15,12 @@ export interface Credentials {
   readonly address: string;
   /** What a browser says about the page that sends the request; null on gRPC, which browsers do not use. */
   readonly source: RequestSource | null;
+  /** Why the caller makes the call, as it was sent (REASON_HEADER). */
+  readonly reason?: string | undefined;
 }
+
+/** On every call of every API: why it is made. */
+export const REASON_HEADER = 'ingot-reason';
 
 export function credentialsOfRequest(request: FastifyRequest): Credentials {
   const { authorization, cookie } = request.headers;
@@ -33,6 +38,7 @@ export function credentialsOfRequest(request: FastifyRequest): Credentials {
       fetchSite: headerText(request.headers['sec-fetch-site']),
       isUnattended: request.headers['x-ingot-unattended'] !== undefined,
     },
+    reason: headerText(request.headers[REASON_HEADER]),
   };
 }
 
@@ -49,6 +55,7 @@ export function credentialsOfCall(call: GrpcCall, proxies: TrustedProxies): Cred
       forwardedFor.length === 0 ? undefined : forwardedFor.map(String).join(','),
     ),
     source: null,
+    reason: call.metadata.get(REASON_HEADER)[0]?.toString(),
   };
 }
 
@@ -65,6 +72,7 @@ export function credentialsOfStream(
     certificate,
     address: proxies.callerOf(address, headerText(headers['x-forwarded-for'])),
     source: null,
+    reason: headerText(headers[REASON_HEADER]),
   };
 }
 

@@ -61,7 +61,8 @@ export async function callerWith(
   request: FastifyRequest,
   needed: Role,
 ): Promise<Caller> {
-  const caller = actingCaller(await authenticator.caller(credentialsOfRequest(request)), request.id);
+  const credentials = credentialsOfRequest(request);
+  const caller = actingCaller(await authenticator.caller(credentials), request.id, credentials);
   noteActor(request, caller.actor);
   limits?.countCall(caller);
   requirePermission(caller, routeName(request), needed);

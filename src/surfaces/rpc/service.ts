@@ -205,7 +205,7 @@ export async function admitCall(
   const { changes } = dependencies.authenticator;
   let caller: Caller | null = null;
   try {
-    caller = actingCaller(await dependencies.authenticator.caller(credentials), call.requestId);
+    caller = actingCaller(await dependencies.authenticator.caller(credentials), call.requestId, credentials);
     dependencies.limits.countCall(caller);
     checkRole(caller, call);
     return { ...call, caller, changes };

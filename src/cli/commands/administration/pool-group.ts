@@ -3,15 +3,9 @@ import { METRIC_NAMES, type METRICS } from '../../../domain/agent/agent.ts';
 import { metricText } from '../../../domain/agent/metric-text.ts';
 import { type Pool, PoolSchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addOutput } from '../../input/options.ts';
-import {
-  isForPeople,
-  jsonOf,
-  type OutputFormat,
-  type Rendering,
-  writeList,
-  writeOne,
-} from '../../output/format.ts';
+import { addListing, addOutput, addReason } from '../../input/options.ts';
+import { jsonOf, type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
+import { type ListingOptions, writeListing } from '../../output/listing.ts';
 import { plainText } from '../../output/plain-text.ts';
 import type { Column } from '../../output/table.ts';
 import { writePool } from '../../rendering/pool-rendering.ts';
@@ -22,18 +16,20 @@ const COLUMNS: readonly Column<Pool>[] = [
   { header: 'POOL', cell: ({ name }) => name },
   {
     header: 'HEALTH',
+    stays: 'longest',
     cell: ({ healthy }) => (healthy ? 'healthy' : 'degraded'),
     colour: ({ healthy }) => (healthy ? 'green' : 'yellow'),
   },
   {
     header: 'SCHEDULABLE',
+    stays: 'longest',
     cell: ({ schedulable, total }) => `${schedulable}/${total}`,
     colour: ({ schedulable, total }) => (schedulable < total ? 'yellow' : undefined),
   },
   { header: 'READY', cell: (pool) => count(pool, 'ready') },
   { header: 'REGISTERED', cell: (pool) => count(pool, 'registered') },
   { header: 'PENDING', cell: (pool) => count(pool, 'pending') },
-  { header: 'EXPIRED', cell: (pool) => count(pool, 'expired') },
+  { header: 'EXPIRED', cell: (pool) => count(pool, 'expired'), stays: 'longest' },
 ];
 
 const metricColumn = (header: string, name: keyof typeof METRICS): Column<Pool> => ({
@@ -70,12 +66,12 @@ export function poolGroup(context: CommandContext): Command {
     .description('Worker pools: create, list and show')
     .addCommand(createPool(context))
     .addCommand(listPools(context))
-    .addCommand(showPool(context));
+    .addCommand(showPool(context), { isDefault: true });
 }
 
 function createPool(context: CommandContext): Command {
   const command = new Command('create').description('Create a pool (admin)').argument('<name>');
-  return addOutput(command).action(
+  return addOutput(addReason(command)).action(
     context.action<{ output: OutputFormat }>(async ({ args: [name = ''], options, api }) => {
       const pool = await api.admin.createPool({ name });
       writeOne(context.out, options.output, POOLS, pool, () =>
@@ -95,14 +91,11 @@ function listPools(context: CommandContext): Command {
 SCHEDULABLE is the number of schedulable machines out of all. A pool is healthy with at least one.
 Metrics and GPUs are those of the schedulable machines: sums, and averages of percentages.`,
     );
-  return addOutput(command).action(
-    context.action<{ output: OutputFormat }>(async ({ options, api }) => {
+  return addListing(command).action(
+    context.action<ListingOptions>(async ({ options, api }) => {
       const { pools } = await api.admin.listPools({});
-      const written = await writeList(context.out, options.output, POOLS, [pools]);
-      if (written === 0 && isForPeople(options.output)) {
-        context.err.line(`no pools yet; create one: ${context.program} pool create <name>`);
-      }
-      return 'ok';
+      const none = `no pools yet; create one: ${context.program} pool create <name>`;
+      return writeListing(context, options, POOLS, [pools], none);
     }),
   );
 }

@@ -10,28 +10,31 @@ import {
 import { openSecretFile } from '../../../secret-file.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { addOutput, duration, durationOrNone, oneOfOrMore } from '../../input/options.ts';
 import {
-  isForPeople,
-  jsonOf,
-  type OutputFormat,
-  type Rendering,
-  writeList,
-  writeOne,
-} from '../../output/format.ts';
+  addExamples,
+  addListing,
+  addOutput,
+  addReason,
+  duration,
+  durationOrNone,
+  oneOfOrMore,
+} from '../../input/options.ts';
+import { isForPeople, jsonOf, type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
+import { type ListingOptions, writeListing } from '../../output/listing.ts';
 import { instantText } from '../../output/time-text.ts';
+import { showCommand } from '../show-from-list.ts';
 
 const DAY_MS = 86_400_000;
 
 const COLUMNS: Rendering<Token>['columns'] = [
   { header: 'NAME', cell: ({ name }) => name },
-  { header: 'ROLE', cell: ({ role }) => role },
+  { header: 'ROLE', cell: ({ role }) => role, stays: 'longest' },
   { header: 'SCOPE', cell: ({ scope }) => scope },
   { header: 'CREATED', cell: ({ createdAt }) => instantText(createdAt) },
   { header: 'CREATED_BY', cell: ({ createdBy }) => createdBy },
-  { header: 'EXPIRES', cell: ({ expiresAt }) => instantText(expiresAt) || 'never' },
-  { header: 'LAST_USED', cell: ({ lastUsedAt }) => instantText(lastUsedAt) || 'never' },
-  { header: 'REVOKED', cell: ({ revokedAt }) => instantText(revokedAt) },
+  { header: 'EXPIRES', cell: ({ expiresAt }) => instantText(expiresAt) || 'never', stays: 'longest' },
+  { header: 'LAST_USED', cell: ({ lastUsedAt }) => instantText(lastUsedAt) || 'never', stays: 'longest' },
+  { header: 'REVOKED', cell: ({ revokedAt }) => instantText(revokedAt), stays: 'longest' },
 ];
 
 const TOKENS: Rendering<Token> = {
@@ -48,9 +51,10 @@ const TOKENS: Rendering<Token> = {
 
 export function tokenGroup(context: CommandContext): Command {
   return new Command('token')
-    .description('Create, list, rotate and revoke access tokens (admin)')
+    .description('Access tokens: create, list, rotate and revoke them (admin)')
     .addCommand(createToken(context))
     .addCommand(listTokens(context))
+    .addCommand(showToken(context), { isDefault: true })
     .addCommand(rotateToken(context))
     .addCommand(revokeToken(context));
 }
@@ -68,7 +72,11 @@ function createToken(context: CommandContext): Command {
     .option('--scope <filter>', "the machines that it is for, such as 'customer_id=acme' (default: yours)")
     .option('--expires <time>', "its lifetime: 12h, 30d (default: the server's, usually 90d)", duration)
     .option('--no-expiry', 'it never expires');
-  return addOutput(command).action(
+  addExamples(command, context.program, [
+    'token create ci --role operator --expires 30d',
+    "token create acme --role viewer --scope 'customer_id=acme'",
+  ]);
+  return addOutput(addReason(command)).action(
     context.action<ExpiryOptions & { output: OutputFormat; role: string; scope?: string }>(
       async ({ args: [name = ''], options, api }) => {
         const { role, scope = '' } = options;
@@ -121,7 +129,7 @@ function rotateToken(context: CommandContext): Command {
     .option('--expires <time>', 'the lifetime of the new secret (default: as long again)', duration)
     .option('--no-expiry', 'the new secret never expires')
     .option('--file <path>', 'write the new secret to this file, mode 0600, instead of showing it');
-  return addOutput(command).action(
+  return addOutput(addReason(command)).action(
     context.action<ExpiryOptions & { output: OutputFormat; overlap: number; file?: string }>(
       async ({ args: [name = ''], options, api }) => {
         const overlapSeconds = BigInt(Math.round(options.overlap / 1000));
@@ -142,20 +150,27 @@ function rotateToken(context: CommandContext): Command {
 }
 
 function listTokens(context: CommandContext): Command {
-  return addOutput(new Command('list').description('List tokens')).action(
-    context.action<{ output: OutputFormat }>(async ({ options, api }) => {
+  return addListing(new Command('list').description('List tokens')).action(
+    context.action<ListingOptions>(async ({ options, api }) => {
       const { tokens } = await api.admin.listTokens({});
-      await writeList(context.out, options.output, TOKENS, [tokens]);
-      return 'ok';
+      return writeListing(context, options, TOKENS, [tokens], 'no tokens yet');
     }),
   );
+}
+
+function showToken(context: CommandContext): Command {
+  return showCommand(context, {
+    noun: 'token',
+    rendering: TOKENS,
+    list: async (api) => (await api.admin.listTokens({})).tokens,
+  });
 }
 
 function revokeToken(context: CommandContext): Command {
   const command = new Command('revoke')
     .description('Revoke a token: it is refused from now on')
     .argument('<name>');
-  return addOutput(command).action(
+  return addOutput(addReason(command)).action(
     context.action<{ output: OutputFormat }>(async ({ args: [name = ''], options, api }) => {
       const token = await api.admin.revokeToken({ name });
       writeOne(context.out, options.output, TOKENS, token, () => context.out.line(`revoked ${token.name}`));

@@ -5,7 +5,7 @@ import { APPEND_ONLY_ROLE, appendOnlySql } from '../../../audit/append-only-sql.
 import { type AuditKey, AuditKeySchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { addExamples, addOutput, instant } from '../../input/options.ts';
+import { addExamples, addOutput, addReason, instant } from '../../input/options.ts';
 import { jsonOf, type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
 import { plainJson } from '../../output/plain-text.ts';
 import { type ExportLimits, exportedLines } from './exported-lines.ts';
@@ -13,7 +13,7 @@ import { verifyAudit } from './verify-audit.ts';
 
 export function auditGroup(context: CommandContext): Command {
   return new Command('audit')
-    .description('Verify and export the event log (admin)')
+    .description('The event log as evidence: verify and export it (admin)')
     .addCommand(verifyAudit(context))
     .addCommand(exportAudit(context))
     .addCommand(showKey(context))
@@ -107,7 +107,7 @@ function rotateKey(context: CommandContext): Command {
     'Replace the key that signs the audit chain, and print the new public key as PEM',
   );
   addExamples(command, context.program, ['audit rotate-key > audit.pub']);
-  return addOutput(command).action(
+  return addOutput(addReason(command)).action(
     context.action<{ output: OutputFormat }>(async ({ options, api }) => {
       const { keyId } = await api.admin.getAuditKey({});
       const key = await api.admin.rotateAuditKey({ keyId });

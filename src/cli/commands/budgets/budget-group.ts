@@ -6,25 +6,25 @@ import {
   type GroupUse,
 } from '../../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addExamples, addOutput } from '../../input/options.ts';
-import {
-  isForPeople,
-  jsonOf,
-  type OutputFormat,
-  type Rendering,
-  writeList,
-  writeOne,
-} from '../../output/format.ts';
+import { addExamples, addListing, addOutput, addReason } from '../../input/options.ts';
+import { jsonOf, type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
+import { type ListingOptions, writeListing } from '../../output/listing.ts';
 import { plainText } from '../../output/plain-text.ts';
 import type { Column } from '../../output/table.ts';
+import { showCommand } from '../show-from-list.ts';
 
 const COLUMNS: readonly Column<Budget>[] = [
   { header: 'BUDGET', cell: ({ name }) => name },
   { header: 'FILTER', cell: ({ filter }) => filter },
   { header: 'GROUP_BY', cell: ({ groupBy }) => groupBy },
-  { header: 'MAX_UNAVAILABLE', cell: ({ maxUnavailable }) => maxUnavailable },
-  { header: 'USED', cell: usedText, colour: (budget) => (isFull(budget) ? 'yellow' : undefined) },
-  { header: 'WORST_GROUP', cell: worstText },
+  { header: 'MAX_UNAVAILABLE', cell: ({ maxUnavailable }) => maxUnavailable, stays: 'longest' },
+  {
+    header: 'USED',
+    cell: usedText,
+    colour: (budget) => (isFull(budget) ? 'yellow' : undefined),
+    stays: 'longest',
+  },
+  { header: 'WORST_GROUP', cell: worstText, stays: 'longest' },
   { header: 'SOURCE', cell: ({ source }) => source },
 ];
 
@@ -64,6 +64,7 @@ export function budgetGroup(context: CommandContext): Command {
   return new Command('budget')
     .description('Disruption budgets: how many machines of a group may be unavailable at once')
     .addCommand(listBudgets(context))
+    .addCommand(showBudget(context), { isDefault: true })
     .addCommand(createBudget(context))
     .addCommand(deleteBudget(context));
 }
@@ -77,17 +78,21 @@ function listBudgets(context: CommandContext): Command {
 USED is unavailable machines out of those allowed, in the group that has the least left, which WORST_GROUP names. (none) are
 the machines without a value of the field. -o wide also names the unavailable machines of that group, -o json all groups.`,
     );
-  return addOutput(command).action(
-    context.action<{ output: OutputFormat }>(async ({ options, api }) => {
+  return addListing(command).action(
+    context.action<ListingOptions>(async ({ options, api }) => {
       const { budgets } = await api.rollouts.listBudgets({});
-      const written = await writeList(context.out, options.output, BUDGETS, [budgets]);
-      if (written === 0 && isForPeople(options.output))
-        context.err.line(
-          `no budgets yet; create one: ${context.program} budget create <name> --max-unavailable 1`,
-        );
-      return 'ok';
+      const none = `no budgets yet; create one: ${context.program} budget create <name> --max-unavailable 1`;
+      return writeListing(context, options, BUDGETS, [budgets], none);
     }),
   );
+}
+
+function showBudget(context: CommandContext): Command {
+  return showCommand(context, {
+    noun: 'budget',
+    rendering: BUDGETS,
+    list: async (api) => (await api.rollouts.listBudgets({})).budgets,
+  });
 }
 
 interface CreateOptions {
@@ -113,7 +118,7 @@ function createBudget(context: CommandContext): Command {
   addExamples(command, context.program, [
     `budget create racks --filter labels.role=web --group-by location.rack --max-unavailable 1`,
   ]);
-  return addOutput(command).action(
+  return addOutput(addReason(command)).action(
     context.action<CreateOptions>(async ({ args: [name = ''], options, api }) => {
       const { filter = '', groupBy = '', maxUnavailable } = options;
       const budget = await api.rollouts.createBudget({ budget: { name, filter, groupBy, maxUnavailable } });
@@ -126,8 +131,11 @@ function createBudget(context: CommandContext): Command {
 }
 
 function deleteBudget(context: CommandContext): Command {
-  const command = new Command('delete').description('Delete a budget (admin)').argument('<name>');
-  return addOutput(command).action(
+  const command = new Command('delete')
+    .alias('remove')
+    .description('Delete a budget (admin)')
+    .argument('<name>');
+  return addOutput(addReason(command)).action(
     context.action<{ output: OutputFormat }>(async ({ args: [name = ''], options, api }) => {
       const budget = await api.rollouts.deleteBudget({ name });
       writeOne(context.out, options.output, BUDGETS, budget, () =>

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { allOf, equals } from '../../../client/filter-text.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
 import { type Event, EventSchema } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
@@ -7,25 +7,18 @@ import type { Api } from '../../connection/api.ts';
 import { followStream } from '../../connection/follow-stream.ts';
 import { pagesOf } from '../../connection/pages.ts';
 import { Reconnect } from '../../connection/reconnect.ts';
-import { addOutput, wholeNumber } from '../../input/options.ts';
-import {
-  isForPeople,
-  jsonOf,
-  type OutputFormat,
-  type Rendering,
-  writeList,
-  writeStreamed,
-} from '../../output/format.ts';
+import type { Exit } from '../../errors/exit-code.ts';
+import { addExamples, addListing } from '../../input/options.ts';
+import { jsonOf, type OutputFormat, type Rendering, writeStreamed } from '../../output/format.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import { plainText } from '../../output/plain-text.ts';
 import type { Column } from '../../output/table.ts';
+import { wrapAtWords } from '../../output/table-fit.ts';
 import { clockText, instantText } from '../../output/time-text.ts';
 
-interface EventsOptions {
-  readonly output: OutputFormat;
+interface EventsOptions extends ListingOptions {
   readonly filter?: string;
   readonly machine?: string;
-  readonly limit: number;
-  readonly all?: true;
   readonly follow?: true;
 }
 
@@ -33,10 +26,10 @@ const DEFAULT_LIMIT = 100;
 
 const COLUMNS: readonly Column<Event>[] = [
   { header: 'TIME', cell: ({ at }) => instantText(at) },
-  { header: 'MACHINE_ID', cell: ({ machineId }) => machineId },
+  { header: 'MACHINE_ID', cell: ({ machineId }) => machineId, stays: 'longest' },
   { header: 'KIND', cell: ({ kind }) => kind },
   { header: 'SUBJECT', cell: subjectOf },
-  { header: 'CHANGE', cell: changeOf },
+  { header: 'CHANGE', cell: changeOf, stays: 'longest' },
   { header: 'ACTOR', cell: actorOf },
 ];
 const COMMENT: Column<Event> = { header: 'COMMENT', cell: ({ comment }) => comment };
@@ -57,23 +50,42 @@ const EVENTS: Rendering<Event> = {
   ],
 };
 
-export function listEvents(context: CommandContext): Command {
-  const command = new Command('events')
+export const listEvents = (context: CommandContext): Command => eventList(context, 'events');
+
+/** The group of the noun, whose list has the short form `events`. */
+export function eventGroup(context: CommandContext): Command {
+  return new Command('event')
+    .description('The event log: what changed, when, and by whom')
+    .addCommand(eventList(context, 'list'));
+}
+
+function eventList(context: CommandContext, name: 'events' | 'list'): Command {
+  const path = name === 'list' ? 'event list' : name;
+  const command = new Command(name)
     .description('Show the event log, newest first, or follow it')
     .option('--filter <filter>', 'for example: kind=condition AND to=true')
     .option('-m, --machine <machine-id>', 'only of this machine')
-    .addOption(new Option('--limit <n>', 'the newest n').argParser(wholeNumber).default(DEFAULT_LIMIT))
-    .addOption(new Option('--all', 'all events').conflicts('limit'))
     .option('-f, --follow', 'print new events instead, until Ctrl-C')
     .addHelpText(
       'after',
-      `\nFields of the filter: kind (${EVENT_KINDS.join(', ')}), subject,\nmachine_id, operation_id, actor_kind, actor_id, from, to, comment, address, request_id, at.\nEvents of tokens, sessions, settings, access and audit are for admins only.`,
+      `
+Fields of the filter: kind, subject, machine_id, operation_id, actor_kind, actor_id, from, to, comment, address,
+request_id, at. Kinds of events:
+${wrapAtWords(EVENT_KINDS.join(', '), 100)
+  .map((line) => `  ${line}`)
+  .join('\n')}
+Events of tokens, sessions, settings, access and audit are for admins only.`,
     );
-  return addOutput(command).action(
+  addExamples(command, context.program, [
+    `${path} -m machine-1 --limit 20`,
+    `${path} --filter 'kind=phase AND to=MAINTENANCE'`,
+    `${path} -f`,
+  ]);
+  return addListing(command, DEFAULT_LIMIT).action(
     context.action<EventsOptions>(async ({ options, api }) => {
       const filter = allOf([options.filter, options.machine && equals('machine_id', options.machine)]);
-      if (options.follow) await follow(context, api, filter, options.output);
-      else await list(context, api, filter, options);
+      if (!options.follow) return list(context, api, filter, options);
+      await follow(context, api, filter, options.output);
       return 'ok';
     }),
   );
@@ -84,16 +96,12 @@ async function list(
   api: Api,
   filter: string,
   options: EventsOptions,
-): Promise<void> {
-  const pages = pagesOf(
-    async (page) => {
-      const { events, nextPageToken } = await api.fleet.listEvents({ filter, ...page });
-      return { items: events, nextPageToken };
-    },
-    options.all ? undefined : options.limit,
-  );
-  const count = await writeList(context.out, options.output, EVENTS, pages);
-  if (count === 0 && isForPeople(options.output)) context.err.line('no event matches');
+): Promise<Exit> {
+  const pages = pagesOf(async (page) => {
+    const { events, nextPageToken } = await api.fleet.listEvents({ filter, ...page });
+    return { items: events, nextPageToken };
+  }, askedFor(options));
+  return writeListing(context, options, EVENTS, pages, 'no event matches');
 }
 
 async function follow(

@@ -52,22 +52,22 @@ function describe(context: CommandContext, overview: Overview): void {
   for (const [name, text] of counts) out.line(`${padEnd(name, width)}  ${text}`);
   if (overview.attention.length > 0) {
     out.line('\nNeeds attention:');
-    new Table(out, attentionColumns(context.now())).write(overview.attention);
+    new Table(out, attentionColumns(context.now()), 'wrapped').write(overview.attention);
   }
   if (overview.stalled.length > 0) {
     const others = overview.operationsStalled - overview.stalled.length;
     out.line(`\nStalled operations:${others > 0 ? ` (${others} more)` : ''}`);
-    new Table(out, STALLED_COLUMNS).write(overview.stalled);
+    new Table(out, STALLED_COLUMNS, 'wrapped').write(overview.stalled);
   }
   if (overview.unhealthyUpstreams.length > 0) {
     out.line('\nUnreadable upstreams:');
-    new Table(out, upstreamColumns(context.now())).write(overview.unhealthyUpstreams);
+    new Table(out, upstreamColumns(context.now()), 'wrapped').write(overview.unhealthyUpstreams);
   }
   // Maintenance that is over is among those that need attention.
   const overdue = overview.overdue.filter(({ layer }) => layer !== 'maintenance');
   if (overdue.length > 0) {
     out.line('\nOverdue:');
-    new Table(out, OVERDUE_COLUMNS).write(overdue);
+    new Table(out, OVERDUE_COLUMNS, 'wrapped').write(overdue);
   }
 }
 
@@ -84,10 +84,10 @@ function attentionText({ out }: CommandContext, overview: Overview): string {
 
 const STALLED_COLUMNS: readonly Column<StalledOperation>[] = [
   { header: 'OPERATION_ID', cell: ({ operationId }) => operationId },
-  { header: 'MACHINE_ID', cell: ({ machineId }) => machineId },
+  { header: 'MACHINE_ID', cell: ({ machineId }) => machineId, stays: 'longest' },
   { header: 'TYPE', cell: ({ type }) => OperationType[type] ?? '?' },
   { header: 'STEP', cell: ({ stall }) => stall?.step ?? '' },
-  { header: 'WHY', cell: ({ stall }) => stall?.message ?? '' },
+  { header: 'WHY', cell: ({ stall }) => stall?.message ?? '', stays: 'longest' },
 ];
 
 function countsText(counts: Readonly<Record<string, number>>): string {
@@ -103,12 +103,13 @@ function facetText({ values }: Facet): string {
 function attentionColumns(now: number): readonly Column<Attention>[] {
   return [
     { header: 'MACHINES', cell: ({ machines }) => String(machines) },
-    { header: 'WHAT', cell: ({ title, reason }) => title || reason },
+    { header: 'WHAT', cell: ({ title, reason }) => title || reason, stays: 'longest' },
     { header: 'CONDITION', cell: ({ condition }) => condition },
     { header: 'REASON', cell: ({ reason }) => reason },
     { header: 'NEWEST', cell: ({ newest }) => ageText(newest, now) },
     {
       header: 'EXAMPLE',
+      stays: 'longest',
       cell: ({ exampleMachineId, exampleMessage }) => `${exampleMachineId}: ${exampleMessage}`,
     },
     { header: 'FILTER', cell: ({ filter }) => filter },
@@ -126,11 +127,11 @@ function upstreamColumns(now: number): readonly Column<UnhealthyUpstream>[] {
 const OVERDUE_COLUMNS: readonly Column<Overdue>[] = [
   { header: 'MACHINES', cell: ({ machines }) => String(machines) },
   { header: 'LAYER', cell: ({ layer }) => layer },
-  { header: 'STATE', cell: ({ state }) => state },
+  { header: 'STATE', cell: ({ state }) => state, stays: 'longest' },
   {
     header: 'LIMIT',
     cell: ({ limitSeconds }) => (limitSeconds === 0n ? '' : durationText(Number(limitSeconds) * 1000)),
   },
-  { header: 'WHAT_TO_DO', cell: ({ advice }) => advice },
+  { header: 'WHAT_TO_DO', cell: ({ advice }) => advice, stays: 'longest' },
   { header: 'FILTER', cell: ({ filter }) => filter },
 ];

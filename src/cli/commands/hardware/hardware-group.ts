@@ -8,15 +8,9 @@ import {
 } from '../../../gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { pagesOf } from '../../connection/pages.ts';
-import { addExamples, addOutput, wholeNumber } from '../../input/options.ts';
-import {
-  isForPeople,
-  jsonOf,
-  type OutputFormat,
-  type Rendering,
-  writeList,
-  writeOne,
-} from '../../output/format.ts';
+import { addExamples, addListing, addOutput, wholeNumber } from '../../input/options.ts';
+import { jsonOf, type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import { plainText } from '../../output/plain-text.ts';
 import type { Column } from '../../output/table.ts';
 import { instantText } from '../../output/time-text.ts';
@@ -42,10 +36,10 @@ export function hardwareGroup(context: CommandContext): Command {
 
 const COLUMNS: readonly Column<HardwareChange>[] = [
   { header: 'TIME', cell: ({ foundAt }) => instantText(foundAt) },
-  { header: 'MACHINE_ID', cell: ({ machineId }) => machineId },
+  { header: 'MACHINE_ID', cell: ({ machineId }) => machineId, stays: 'longest' },
   { header: 'SOURCE', cell: ({ source }) => source },
   { header: 'VERSION', cell: ({ version }) => String(version) },
-  { header: 'CHANGE', cell: changeText },
+  { header: 'CHANGE', cell: changeText, stays: 'longest' },
 ];
 
 const CHANGES: Rendering<HardwareChange> = {
@@ -63,10 +57,8 @@ function changeText({ version, changes }: HardwareChange): string {
   return changes.length === 0 && version === 1 ? 'first report' : changes.join('; ');
 }
 
-interface ChangesOptions {
-  readonly output: OutputFormat;
+interface ChangesOptions extends ListingOptions {
   readonly source?: string;
-  readonly limit: number;
 }
 
 const DEFAULT_LIMIT = 50;
@@ -79,19 +71,16 @@ function listChanges(context: CommandContext): Command {
   const command = new Command('changes')
     .description('What changed in the hardware of a machine, or of all machines, newest first')
     .argument('[machine-id]')
-    .addOption(sourceOption())
-    .addOption(new Option('--limit <n>', 'the newest n').argParser(wholeNumber).default(DEFAULT_LIMIT));
-  return addOutput(command).action(
+    .addOption(sourceOption());
+  return addListing(command, DEFAULT_LIMIT).action(
     context.action<ChangesOptions>(async ({ args: [machineId = ''], options, api }) => {
-      const { output, source = '', limit } = options;
+      const { source = '' } = options;
       const pages = pagesOf(async (page) => {
         const answer = await api.hardware.listHardwareChanges({ machineId, source, ...page });
         return { items: answer.changes, nextPageToken: answer.nextPageToken };
-      }, limit);
-      const count = await writeList(context.out, output, CHANGES, pages);
-      if (count === 0 && isForPeople(output))
-        context.err.line(`nothing is known yet: ${context.program} inspect <machine-id>`);
-      return 'ok';
+      }, askedFor(options));
+      const none = `nothing is known yet: ${context.program} inspect <machine-id>`;
+      return writeListing(context, options, CHANGES, pages, none);
     }),
   );
 }

@@ -5,18 +5,13 @@ import {
   HardwareProfileSchema,
 } from '../../../gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addExamples, addOutput, several } from '../../input/options.ts';
-import {
-  isForPeople,
-  jsonOf,
-  type OutputFormat,
-  type Rendering,
-  writeList,
-  writeOne,
-} from '../../output/format.ts';
+import { addExamples, addListing, addOutput, addReason, several } from '../../input/options.ts';
+import { jsonOf, type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
+import { type ListingOptions, writeListing } from '../../output/listing.ts';
 import { plainText } from '../../output/plain-text.ts';
 import type { Column } from '../../output/table.ts';
 import { instantText } from '../../output/time-text.ts';
+import { showCommand } from '../show-from-list.ts';
 
 const COLUMNS: readonly Column<HardwareProfile>[] = [
   { header: 'PROFILE', cell: ({ name }) => name },
@@ -40,21 +35,28 @@ export function profileGroup(context: CommandContext): Command {
   return new Command('profile')
     .description('What machines must have; those that differ become Degraded')
     .addCommand(listProfiles(context))
+    .addCommand(showProfile(context), { isDefault: true })
     .addCommand(setProfile(context))
     .addCommand(deleteProfile(context));
 }
 
 function listProfiles(context: CommandContext): Command {
-  const command = new Command('list').description('Hardware profiles, by name');
-  return addOutput(command).action(
-    context.action<{ output: OutputFormat }>(async ({ options, api }) => {
+  const command = new Command('list').description('List hardware profiles, by name');
+  return addListing(command).action(
+    context.action<ListingOptions>(async ({ options, api }) => {
       const { profiles } = await api.hardware.listHardwareProfiles({});
-      const written = await writeList(context.out, options.output, PROFILES, [profiles]);
-      if (written === 0 && isForPeople(options.output))
-        context.err.line('there are no hardware profiles yet');
-      return 'ok';
+      const none = `no hardware profiles yet; create one: ${context.program} hardware profile set --help`;
+      return writeListing(context, options, PROFILES, [profiles], none);
     }),
   );
+}
+
+function showProfile(context: CommandContext): Command {
+  return showCommand(context, {
+    noun: 'hardware profile',
+    rendering: PROFILES,
+    list: async (api) => (await api.hardware.listHardwareProfiles({})).profiles,
+  });
 }
 
 interface SetOptions {
@@ -78,7 +80,7 @@ function setProfile(context: CommandContext): Command {
   addExamples(command, context.program, [
     `hardware profile set hgx --match 'labels.sku=hgx' --expect hardware.gpu.count=8 --expect 'hardware.memory_gib>=2048'`,
   ]);
-  return addOutput(command).action(
+  return addOutput(addReason(command)).action(
     context.action<SetOptions>(async ({ args: [name = ''], options, api }) => {
       const { match, expect, description = '' } = options;
       const profile = await api.hardware.setHardwareProfile({
@@ -93,8 +95,11 @@ function setProfile(context: CommandContext): Command {
 }
 
 function deleteProfile(context: CommandContext): Command {
-  const command = new Command('delete').description('Delete a hardware profile (admin)').argument('<name>');
-  return addOutput(command).action(
+  const command = new Command('delete')
+    .alias('remove')
+    .description('Delete a hardware profile (admin)')
+    .argument('<name>');
+  return addOutput(addReason(command)).action(
     context.action<{ output: OutputFormat }>(async ({ args: [name = ''], options, api }) => {
       const profile = await api.hardware.deleteHardwareProfile({ name });
       writeOne(context.out, options.output, PROFILES, profile, () =>

@@ -8,8 +8,10 @@ import { bytesText } from '../../../domain/agent/metric-text.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Rest } from '../../connection/rest-client.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { addOutput } from '../../input/options.ts';
-import { isForPeople, type OutputFormat, type Rendering, writeList, writeOne } from '../../output/format.ts';
+import { addExamples, addListing, addOutput, addReason } from '../../input/options.ts';
+import { writeFields } from '../../output/fields.ts';
+import { isForPeople, type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
+import { type ListingOptions, writeListing } from '../../output/listing.ts';
 import { plainText } from '../../output/plain-text.ts';
 import type { Column } from '../../output/table.ts';
 
@@ -29,8 +31,8 @@ interface Answer<T> {
 
 const IMAGE_COLUMNS: readonly Column<ImageBody>[] = [
   { header: 'IMAGE', cell: ({ name }) => name },
-  { header: 'SIZE', cell: (image) => bytesText(image.size_bytes) },
-  { header: 'FORMAT', cell: ({ format }) => format ?? '' },
+  { header: 'SIZE', cell: (image) => bytesText(image.size_bytes), stays: 'longest' },
+  { header: 'FORMAT', cell: ({ format }) => format ?? '', stays: 'longest' },
   {
     header: 'DISK',
     cell: (image) => (image.virtual_size_bytes === null ? '' : bytesText(image.virtual_size_bytes)),
@@ -52,6 +54,7 @@ export function imageGroup(context: CommandContext): Command {
     .description('Disk images for installations')
     .addCommand(addImage(context))
     .addCommand(listImages(context))
+    .addCommand(showImage(context), { isDefault: true })
     .addCommand(removeImage(context));
 }
 
@@ -74,7 +77,8 @@ function addImage(context: CommandContext): Command {
       '--scope <filter>',
       "the scope that it belongs to, such as 'customer_id=acme' (default: all share it)",
     );
-  return addOutput(command).action(
+  addExamples(command, context.program, ['image add ubuntu-22.04 jammy-server-cloudimg-amd64.img']);
+  return addOutput(addReason(command)).action(
     context.restAction<AddOptions>(async ({ args: [name = '', given = ''], options, rest }) => {
       const file = context.pathOf(given);
       const sha256 = await digestOf(file);
@@ -160,21 +164,32 @@ async function piece(handle: FileHandle, offset: number, length: number): Promis
 }
 
 function listImages(context: CommandContext): Command {
-  return addOutput(new Command('list').description('List images')).action(
-    context.restAction<{ output: OutputFormat }>(async ({ options, rest }) => {
+  return addListing(new Command('list').description('List images')).action(
+    context.restAction<ListingOptions>(async ({ options, rest }) => {
       const { data } = await rest.call<Answer<ImageBody[]>>('GET', '/images');
-      const count = await writeList(context.out, options.output, IMAGES, [data]);
-      if (count === 0 && isForPeople(options.output)) {
-        context.err.line(`no images yet; add one: ${context.program} image add <name> <file>`);
-      }
+      const none = `no images yet; add one: ${context.program} image add <name> <file>`;
+      return writeListing(context, options, IMAGES, [data], none);
+    }),
+  );
+}
+
+function showImage(context: CommandContext): Command {
+  const command = new Command('show').alias('get').description('Show one image').argument('<name>');
+  return addOutput(command).action(
+    context.restAction<{ output: OutputFormat }>(async ({ args: [name = ''], options, rest }) => {
+      const { data } = await rest.call<Answer<ImageBody>>('GET', `/images/${encodeURIComponent(name)}`);
+      writeOne(context.out, options.output, IMAGES, data, () => writeFields(context.out, IMAGES, data));
       return 'ok';
     }),
   );
 }
 
 function removeImage(context: CommandContext): Command {
-  const command = new Command('remove').description('Remove an image (admin)').argument('<name>');
-  return addOutput(command).action(
+  const command = new Command('delete')
+    .alias('remove')
+    .description('Delete an image (admin)')
+    .argument('<name>');
+  return addOutput(addReason(command)).action(
     context.restAction<{ output: OutputFormat }>(async ({ args: [name = ''], options, rest }) => {
       const { data } = await rest.call<Answer<ImageBody>>('DELETE', `/images/${encodeURIComponent(name)}`);
       writeOne(context.out, options.output, IMAGES, data, () =>

@@ -4,8 +4,9 @@ import { Command } from 'commander';
 import { parse } from 'yaml';
 import type { CommandContext } from '../../command-context.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { addOutput } from '../../input/options.ts';
-import { type OutputFormat, type Rendering, writeList, writeOne } from '../../output/format.ts';
+import { addListing, addOutput, addReason } from '../../input/options.ts';
+import { type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
+import { type ListingOptions, writeListing } from '../../output/listing.ts';
 import { plainText } from '../../output/plain-text.ts';
 import type { Column } from '../../output/table.ts';
 
@@ -56,8 +57,8 @@ export function installProfileGroup(context: CommandContext): Command {
 function createProfile(context: CommandContext): Command {
   const command = new Command('create')
     .description('Store a workflow from a JSON or YAML file (admin); one of the same name is replaced')
-    .requiredOption('-f, --file <path>', 'the file; - for standard input');
-  return addOutput(command).action(
+    .requiredOption('-f, --file <path>', 'the file; - reads it from stdin');
+  return addOutput(addReason(command)).action(
     context.restAction<{ output: OutputFormat; file: string }>(async ({ options, rest }) => {
       const { data } = await rest.call<Answer<ProfileBody>>(
         'POST',
@@ -90,17 +91,16 @@ function readFile(context: CommandContext, given: string): unknown {
 }
 
 function listProfiles(context: CommandContext): Command {
-  return addOutput(new Command('list').description('List workflows')).action(
-    context.restAction<{ output: OutputFormat }>(async ({ options, rest }) => {
+  return addListing(new Command('list').description('List workflows')).action(
+    context.restAction<ListingOptions>(async ({ options, rest }) => {
       const { data } = await rest.call<Answer<ProfileBody[]>>('GET', '/workflows');
-      await writeList(context.out, options.output, PROFILES, [data]);
-      return 'ok';
+      return writeListing(context, options, PROFILES, [data], 'no workflows yet');
     }),
   );
 }
 
 function showProfile(context: CommandContext): Command {
-  const command = new Command('show').description('Show one workflow').argument('<name>');
+  const command = new Command('show').alias('get').description('Show one workflow').argument('<name>');
   return addOutput(command).action(
     context.restAction<{ output: OutputFormat }>(async ({ args: [name = ''], options, rest }) => {
       const { data } = await rest.call<Answer<ProfileBody>>('GET', `/workflows/${encodeURIComponent(name)}`);
@@ -119,8 +119,11 @@ function showProfile(context: CommandContext): Command {
 }
 
 function removeProfile(context: CommandContext): Command {
-  const command = new Command('remove').description('Remove a stored workflow (admin)').argument('<name>');
-  return command.action(
+  const command = new Command('delete')
+    .alias('remove')
+    .description('Delete a stored workflow (admin)')
+    .argument('<name>');
+  return addReason(command).action(
     context.restAction<Record<string, never>>(async ({ args: [name = ''], rest }) => {
       await rest.call('DELETE', `/workflows/${encodeURIComponent(name)}`);
       context.out.line(`removed workflow ${plainText(name)}`);

@@ -4,7 +4,7 @@ import {
   CreateMachineResponseSchema,
 } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addOutput } from '../../input/options.ts';
+import { addOutput, addReason } from '../../input/options.ts';
 import { isForPeople, jsonOf, type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { instantText } from '../../output/time-text.ts';
@@ -33,7 +33,7 @@ export function createMachine(context: CommandContext): Command {
       'after',
       '\nThe token is shown only once. The machine expires unless its agent registers within an hour.',
     );
-  return addOutput(command).action(
+  return addOutput(addReason(command)).action(
     context.action<CreateOptions>(async ({ options, api }) => {
       const { pool, provider = '', machineId = '', output } = options;
       const created = await api.admin.createMachine({ pool, provider, machineId });

@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
 import { MachineFlag_Value } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addOutput, addReason, oneOf } from '../../input/options.ts';
+import { addOutput, oneOf, requireReason } from '../../input/options.ts';
 import type { OutputFormat } from '../../output/format.ts';
 import { writeMachine } from './show-machine.ts';
 
@@ -18,7 +18,7 @@ function flagCommand(context: CommandContext, name: 'flag' | 'unflag', descripti
     .description(description)
     .argument('<machine-id>')
     .addArgument(oneOf(new Argument('<flag>'), Object.keys(FLAGS)));
-  return addOutput(addReason(command)).action(
+  return addOutput(requireReason(command)).action(
     context.action<AdminOptions>(async ({ args: [machineId = '', flag], options, api }) => {
       const request = { machineId, flag: FLAGS[flag as keyof typeof FLAGS], reason: options.reason };
       writeMachine(context, options.output, await api.admin[call](request));
@@ -39,7 +39,7 @@ export function clearMachine(context: CommandContext): Command {
   const command = new Command('clear')
     .description('Clear NeedsIntervention after an intervention (admin)')
     .argument('<machine-id>');
-  return addOutput(addReason(command)).action(
+  return addOutput(requireReason(command)).action(
     context.action<AdminOptions>(async ({ args: [machineId = ''], options, api }) => {
       const machine = await api.admin.clearNeedsIntervention({ machineId, reason: options.reason });
       writeMachine(context, options.output, machine);

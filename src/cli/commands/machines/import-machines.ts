@@ -5,7 +5,7 @@ import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
 import { CallError } from '../../connection/call-error.ts';
 import { status } from '../../connection/status.ts';
-import { addOutput, pairs, wholeNumber } from '../../input/options.ts';
+import { addOutput, addReason, pairs, wholeNumber } from '../../input/options.ts';
 import { addSpecOptions, specOptions } from '../../input/spec-options.ts';
 import { type OutputFormat, writeList } from '../../output/format.ts';
 import { machineRendering } from '../../rendering/machine-rendering.ts';
@@ -34,7 +34,7 @@ export function importMachines(context: CommandContext): Command {
     .argument('<N>', 'how many', count)
     .option('--prefix <text>', 'the prefix of their ids', 'machine-')
     .option('-l, --label <key=value>', 'set a label (may be repeated)', pairs);
-  return addOutput(addSpecOptions(command, SHARED_FIELDS)).action(
+  return addOutput(addReason(addSpecOptions(command, SHARED_FIELDS))).action(
     context.action<ImportOptions>(async ({ args: [n], options, api }) => {
       const ids = Array.from({ length: Number(n) }, (_, i) => `${options.prefix}${i + 1}`);
       const machines = new Map<string, Machine>();

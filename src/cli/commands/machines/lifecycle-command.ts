@@ -5,12 +5,13 @@ import type { Operation } from '../../../gen/baremetal/v2/operation_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
 import { type SelectionOptions, selectMachines } from '../../input/machine-selection.ts';
-import { addExamples, addFilter, addOutput, addWaiting } from '../../input/options.ts';
+import { addExamples, addOutput, addWaiting } from '../../input/options.ts';
 import type { StepChoice } from '../../input/rollout-steps.ts';
 import {
   addMany,
   addStarting,
   checkRequestId,
+  MACHINES,
   type StartOptions,
   type StartRequest,
   startOperation,
@@ -71,7 +72,7 @@ export const exitMaintenance = (context: CommandContext): Command =>
 function lifecycleCommand(context: CommandContext, type: PhaseGatedType): Command {
   const { verb, destructive } = PHASE_GATED_TYPES[type];
   const { description, timeout } = VERBS[type];
-  const command = new Command(verb).description(description).argument('[machine-id...]');
+  const command = new Command(verb).description(description).argument(...MACHINES);
   if (type === 'REIMAGE')
     command.option(
       '--image <ref>',
@@ -86,11 +87,12 @@ function lifecycleCommand(context: CommandContext, type: PhaseGatedType): Comman
       .option('--exit-when-over', 'return to service by itself when the duration is over');
   addExamples(command, context.program, [
     `${verb} machine-1${type === 'REIMAGE' ? ' --image ubuntu-2204' : ''}`,
-    `${verb} -l rack=r42 --yes --no-wait`,
+    `${verb} -l rack=r42 --dry-run`,
+    `list --filter needs_attention=true -o name | ${context.program} ${verb} - --yes`,
     `${verb} -l rack=r42 --max-parallel 5 --stop-after-failures 3`,
   ]);
-  addStarting(addFilter(command).option('--all', 'every machine'), 'operation');
-  return addOutput(addWaiting(addMany(command), timeout, 'operation')).action(
+  addStarting(addMany(command), 'operation');
+  return addOutput(addWaiting(command, timeout, 'operation')).action(
     context.action<LifecycleOptions>(async ({ args, options, api }) => {
       checkRequestId(options);
       const imageRef = options.image ?? '';
@@ -98,7 +100,7 @@ function lifecycleCommand(context: CommandContext, type: PhaseGatedType): Comman
         context,
         api,
         source: OPERATIONS,
-        selection: await selectMachines(api, args, options),
+        selection: await selectMachines(context, api, args, options),
         verb,
         isDestructive: destructive,
         start: async (request) => operationView(await VERBS[type].start(api, request, options)),

@@ -4,14 +4,12 @@ import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
 import { repeat } from '../../display/repeat.ts';
 import { filterOf, machinePages, type SelectionOptions } from '../../input/machine-selection.ts';
-import { addExamples, addFilter, addLimit, addOutput, addTableChoice } from '../../input/options.ts';
-import { isForPeople, type OutputFormat, type TableChoice, writeList } from '../../output/format.ts';
+import { addExamples, addFilter, addListing } from '../../input/options.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import { hasNote, machineRendering } from '../../rendering/machine-rendering.ts';
 
-interface ListOptions extends SelectionOptions, TableChoice {
+interface ListOptions extends SelectionOptions, ListingOptions {
   readonly watch?: true;
-  readonly output: OutputFormat;
-  readonly limit?: number;
 }
 
 export function listMachines(context: CommandContext): Command {
@@ -24,7 +22,7 @@ export function listMachines(context: CommandContext): Command {
     'list --filter schedulable=false -o name',
   ]);
   command.option('-w, --watch', 'again every two seconds, until Ctrl-C');
-  return addTableChoice(addOutput(addLimit(addFilter(command)))).action(
+  return addListing(addFilter(command)).action(
     context.action<ListOptions>(async ({ options, api }) => {
       if (options.watch) return repeat(context, () => writeMachines(context, api, options));
       await writeMachines(context, api, options);
@@ -35,18 +33,15 @@ export function listMachines(context: CommandContext): Command {
 
 async function writeMachines(context: CommandContext, api: Api, options: ListOptions): Promise<void> {
   const filter = filterOf(options);
-  const pages = machinePages(api, filter, options.limit);
+  const pages = machinePages(api, filter, askedFor(options));
   const first = await pages.next();
   const agents = first.done !== true && first.value.some(({ status }) => status?.presence !== '');
   const now = context.now();
   const notes = first.done !== true && first.value.some((machine) => hasNote(machine, now));
   const rendering = machineRendering(now, { agents, notes });
-  const count = await writeList(context.out, options.output, rendering, withFirst(first, pages), options);
-  if (count === 0 && isForPeople(options.output)) {
-    const next =
-      filter === '' ? `no machines yet; register some: ${context.program} import 3` : 'no machine matches';
-    context.err.line(next);
-  }
+  const none =
+    filter === '' ? `no machines yet; register some: ${context.program} import 3` : 'no machine matches';
+  await writeListing(context, options, rendering, withFirst(first, pages), none);
 }
 
 async function* withFirst(

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { SPEC_FIELD_NAMES } from '../../../domain/machine/spec-field.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { addExamples, addOutput, pairs, several } from '../../input/options.ts';
+import { addExamples, addOutput, addReason, pairs, several } from '../../input/options.ts';
 import { addSpecOptions, specOptions } from '../../input/spec-options.ts';
 import type { OutputFormat } from '../../output/format.ts';
 import { writeMachine } from './show-machine.ts';
@@ -14,7 +14,7 @@ interface SpecOptions {
 
 function addSpec(command: Command): Command {
   return addOutput(
-    addSpecOptions(command, SPEC_FIELD_NAMES).option(
+    addReason(addSpecOptions(command, SPEC_FIELD_NAMES)).option(
       '-l, --label <key=value>',
       'set a label (may be repeated)',
       pairs,
@@ -47,6 +47,10 @@ export function updateMachine(context: CommandContext): Command {
     .description('Change labels and spec of a machine; other fields are not changed')
     .argument('<machine-id>')
     .option('--unlabel <key>', 'remove a label (may be repeated)', several);
+  addExamples(command, context.program, [
+    'update web-7 --rack r43 -l env=prod',
+    'update web-7 --unlabel env --reason "moved to staging"',
+  ]);
   return addSpec(command).action(
     context.action<SpecOptions & { unlabel?: readonly string[] }>(
       async ({ args: [machineId = ''], options, api }) => {

@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addOutput, addReason, oneOf } from '../../input/options.ts';
+import { addOutput, oneOf, requireReason } from '../../input/options.ts';
 import type { OutputFormat } from '../../output/format.ts';
 import { writeMachine } from './show-machine.ts';
 
@@ -13,7 +13,7 @@ export function setServiceState(context: CommandContext): Command {
     '--force',
     'set active although the upstream, such as MAAS, reports that the machine is not deployed; until the upstream reports another state',
   );
-  return addOutput(addReason(command)).action(
+  return addOutput(requireReason(command)).action(
     context.action<{ output: OutputFormat; reason: string; force?: true }>(
       async ({ args: [machineId = '', service = ''], options, api }) => {
         const { reason, force = false } = options;

@@ -8,7 +8,7 @@ export function sshMachine(context: CommandContext): Command {
   const command = new Command('ssh')
     .description('Open an SSH session on a machine, with the ssh of this computer')
     .argument('<machine-id>')
-    .argument('[command...]')
+    .argument('[command...]', 'run this instead of a shell; its exit code is that of ssh')
     .option('--user <name>', 'sign in as this user');
   addExamples(command, context.program, ['ssh machine-1', 'ssh --user root machine-1 -- uptime']);
   return command.action(async (machineId: string, words: readonly string[]) => {
@@ -17,10 +17,9 @@ export function sshMachine(context: CommandContext): Command {
       const endpoint = spec?.sshEndpoint ?? '';
       if (endpoint === '')
         throw new UsageError(
-          `${machineId} has no SSH endpoint: ${context.program} update ${machineId} --ssh host:port`,
+          `${machineId} has no SSH endpoint: ${context.program} update ${machineId} --ssh-endpoint host:port`,
         );
-      context.exitCode = await ssh([...sshArguments(endpoint, options.user), ...words]);
-      return 'ok';
+      return ssh([...sshArguments(endpoint, options.user), ...words]);
     })(command);
   });
 }

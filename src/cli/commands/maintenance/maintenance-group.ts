@@ -3,13 +3,13 @@ import { Command } from 'commander';
 import { type Machine, MachineSchema } from '../../../gen/baremetal/v2/machine_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { filterOf, machinePages, type SelectionOptions } from '../../input/machine-selection.ts';
-import { addExamples, addFilter, addOutput } from '../../input/options.ts';
-import { isForPeople, jsonOf, type OutputFormat, type Rendering, writeList } from '../../output/format.ts';
+import { addExamples, addFilter, addListing } from '../../input/options.ts';
+import { jsonOf, type Rendering } from '../../output/format.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import type { Column } from '../../output/table.ts';
 import { ageText, instantText } from '../../output/time-text.ts';
 
-interface ListOptions extends SelectionOptions {
-  readonly output: OutputFormat;
+interface ListOptions extends SelectionOptions, ListingOptions {
   readonly overdue?: true;
 }
 
@@ -24,15 +24,13 @@ function listMaintenance(context: CommandContext): Command {
     .description('List the machines in maintenance: since, until, overdue, reason, by whom')
     .option('--overdue', 'only those whose time is over');
   addExamples(command, context.program, ['maintenance list', 'maintenance list --overdue -o name']);
-  return addOutput(addFilter(command)).action(
+  return addListing(addFilter(command)).action(
     context.action<ListOptions>(async ({ options, api }) => {
       const asked = filterOf(options);
       const which = options.overdue ? 'maintenance_overdue=true' : 'phase=MAINTENANCE';
-      const pages = machinePages(api, asked === '' ? which : `${which} AND (${asked})`, undefined);
-      const count = await writeList(context.out, options.output, renderingAt(context.now()), pages);
-      if (count === 0 && isForPeople(options.output))
-        context.err.line(options.overdue ? 'no maintenance is overdue' : 'no machine is in maintenance');
-      return 'ok';
+      const pages = machinePages(api, asked === '' ? which : `${which} AND (${asked})`, askedFor(options));
+      const none = options.overdue ? 'no maintenance is overdue' : 'no machine is in maintenance';
+      return writeListing(context, options, renderingAt(context.now()), pages, none);
     }),
   );
 }
@@ -42,14 +40,15 @@ function renderingAt(now: number): Rendering<Machine> {
     { header: 'MACHINE_ID', minWidth: 11, cell: ({ machineId }) => machineId },
     { header: 'SINCE', cell: ({ status }) => instantText(status?.maintenance?.since) },
     { header: 'FOR', cell: ({ status }) => ageText(status?.maintenance?.since, now) },
-    { header: 'UNTIL', cell: ({ status }) => instantText(status?.maintenance?.until) },
+    { header: 'UNTIL', cell: ({ status }) => instantText(status?.maintenance?.until), stays: 'longest' },
     {
       header: 'OVERDUE',
+      stays: 'longest',
       cell: ({ status }) => (status?.maintenance?.overdue ? 'yes' : 'no'),
       colour: ({ status }) => (status?.maintenance?.overdue ? 'yellow' : undefined),
     },
     { header: 'EXITS', cell: ({ status }) => (status?.maintenance?.exitsByItself ? 'by itself' : '') },
-    { header: 'REASON', cell: ({ status }) => status?.maintenance?.reason ?? '' },
+    { header: 'REASON', cell: ({ status }) => status?.maintenance?.reason ?? '', stays: 'longest' },
     { header: 'BY', cell: ({ status }) => status?.maintenance?.by ?? '' },
   ];
   return {

@@ -6,12 +6,14 @@ import { statesOf } from '../../../domain/lifecycle/lifecycle.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { CallError } from '../../connection/call-error.ts';
 import type { Rest } from '../../connection/rest-client.ts';
+import { restPages } from '../../connection/rest-pages.ts';
 import { status } from '../../connection/status.ts';
 import { type Exit, worstExit } from '../../errors/exit-code.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { confirmSelection } from '../../input/confirm-selection.ts';
+import { confirmSelection, showSelection } from '../../input/confirm-selection.ts';
 import type { Selection } from '../../input/machine-selection.ts';
-import { addOutput, oneOf, several } from '../../input/options.ts';
+import { addNodeReason, addOutput, oneOf, several } from '../../input/options.ts';
+import { typedIds } from '../../input/typed-ids.ts';
 import { isForPeople, type OutputFormat, type Rendering, writeList } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
 import type { Answer, NodeBody } from '../../rendering/node-rendering.ts';
@@ -33,6 +35,9 @@ interface SelectOptions {
   readonly group?: string;
   readonly search?: string;
   readonly yes?: boolean;
+  readonly dryRun?: true;
+  readonly reason?: string;
+  readonly comment?: string;
 }
 
 const PAGE = 1000;
@@ -40,14 +45,15 @@ const FILTERS = { state: 'state', tag: 'tag', group: 'group', search: 'q' } as c
 
 function addSelection(command: Command): Command {
   return addOutput(
-    command
+    addNodeReason(command)
       .addOption(
         oneOf(new Option('--state <state>', 'all in this install state'), statesOf(installLifecycle)),
       )
       .option('--tag <tag>', 'all with this tag')
       .option('--group <name>', 'all in this group')
       .option('--search <text>', 'all where an id, a name, an address or a serial number contains it')
-      .option('-y, --yes', 'do not ask for confirmation'),
+      .option('-y, --yes', 'do not ask for confirmation')
+      .option('--dry-run', 'show which nodes it would be, and do nothing'),
   );
 }
 
@@ -65,13 +71,9 @@ async function selectNodes(rest: Rest, typed: readonly string[], options: Select
   if (typed.length > 0) return { machineIds: [...new Set(typed)], criterion: undefined };
   if (criterion === '') throw new UsageError(`which node? give a node id, several, or ${choices}`);
   const machineIds: string[] = [];
-  for (;;) {
-    query.set('limit', String(PAGE));
-    query.set('offset', String(machineIds.length));
-    const { data, total = 0 } = await rest.call<Answer<NodeBody[]>>('GET', `/nodes?${query}`);
-    machineIds.push(...data.map(({ id }) => id));
-    if (data.length === 0 || machineIds.length >= total) return { machineIds, criterion };
-  }
+  for await (const found of restPages<NodeBody>(rest, `/nodes?${query}`, undefined))
+    machineIds.push(...found.map(({ id }) => id));
+  return { machineIds, criterion };
 }
 
 interface BulkChange {
@@ -87,12 +89,14 @@ interface BulkChange {
 
 async function changeNodes(change: BulkChange): Promise<Exit> {
   const { context, rest, options, verb } = change;
-  const selection = await selectNodes(rest, change.typed, options);
+  const typed = await typedIds(context, change.typed);
+  const selection = await selectNodes(rest, typed, options);
   const { machineIds, criterion } = selection;
   if (machineIds.length === 0) {
     context.err.line('no node matches: nothing was done');
     return 'ok';
   }
+  if (options.dryRun) return showSelection(context, selection, verb);
   if (criterion !== undefined)
     await confirmSelection(context, selection, { verb, isDestructive: false, yes: options.yes === true });
   const results: ResultBody[] = [];
@@ -142,7 +146,6 @@ const RESULTS: Rendering<ResultBody> = {
 
 interface ApproveOptions extends SelectOptions {
   readonly workflow?: string;
-  readonly comment?: string;
 }
 
 export function approveNodes(context: CommandContext): Command {
@@ -152,11 +155,11 @@ export function approveNodes(context: CommandContext): Command {
     .option(
       '--workflow <name>',
       'the workflow to install with (default: the assigned one, or the default workflow)',
-    )
-    .option('--comment <text>', 'kept in the history');
+    );
   return addSelection(command).action(
     context.restAction<ApproveOptions>(async ({ args: typed, options, rest }) => {
-      const { workflow, comment } = options;
+      const { workflow } = options;
+      const comment = options.reason ?? options.comment;
       // A filter selects discovered nodes; an explicit id may also reset a node or install it again.
       const isByFilter = typed.length === 0 && [options.tag, options.group, options.search].some(Boolean);
       return changeNodes({

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { ARCHITECTURES, BOOT_MODES } from '../../../domain/install/node.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { addOutput, oneOf } from '../../input/options.ts';
+import { addOutput, addReason, oneOf } from '../../input/options.ts';
 import { type OutputFormat, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { type Answer, type NodeBody, nodePath, nodes } from '../../rendering/node-rendering.ts';
@@ -44,7 +44,7 @@ export function editNode(context: CommandContext): Command {
         Object.values(FIELDS),
       ),
     );
-  return addOutput(command).action(
+  return addOutput(addReason(command)).action(
     context.restAction<EditOptions>(async ({ args: [id = ''], options, rest }) => {
       const body: Record<string, string | null> = {};
       for (const field of options.clear ?? []) body[field] = null;

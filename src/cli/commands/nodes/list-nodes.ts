@@ -5,10 +5,11 @@ import { statesOf } from '../../../domain/lifecycle/lifecycle.ts';
 import { serviceLifecycle } from '../../../domain/machine/service-state.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Rest } from '../../connection/rest-client.ts';
-import { addOutput, oneOf, wholeNumber } from '../../input/options.ts';
-import { isForPeople, type OutputFormat, type Rendering, writeList } from '../../output/format.ts';
+import { restPages } from '../../connection/rest-pages.ts';
+import { addListing, oneOf } from '../../input/options.ts';
+import type { Rendering } from '../../output/format.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import type { Column } from '../../output/table.ts';
-import type { Answer } from '../../rendering/node-rendering.ts';
 
 /** A row of `GET /nodes?view=inventory` (docs/nodes.md): the service state, without the installation. */
 interface InventoryBody {
@@ -31,11 +32,12 @@ const INVENTORY_COLUMNS: readonly Column<InventoryBody>[] = [
   { header: 'NODE_ID', cell: ({ id }) => id },
   {
     header: 'SERVICE',
+    stays: 'longest',
     cell: ({ service }) => service ?? '',
     colour: ({ service }) => SERVICE_COLOURS[service ?? ''],
   },
   { header: 'POOL', cell: ({ pool }) => pool ?? '' },
-  { header: 'HOSTNAME', cell: ({ hostname }) => hostname ?? '' },
+  { header: 'HOSTNAME', cell: ({ hostname }) => hostname ?? '', stays: 'longest' },
   { header: 'MAC_ADDRESS', cell: (entry) => entry.mac_address ?? '' },
   { header: 'TAGS', cell: ({ tags }) => tags.join(',') },
 ];
@@ -47,10 +49,7 @@ const INVENTORY: Rendering<InventoryBody> = {
   wideColumns: [...INVENTORY_COLUMNS, { header: 'WORKFLOW', cell: ({ workflow }) => workflow ?? '' }],
 };
 
-const PAGE = 1000;
-
-interface ListOptions {
-  readonly output: OutputFormat;
+interface ListOptions extends ListingOptions {
   readonly service?: string;
   readonly state?: string;
   readonly tag?: string;
@@ -58,12 +57,11 @@ interface ListOptions {
   readonly group?: string;
   readonly mac?: string;
   readonly search?: string;
-  readonly limit?: number;
 }
 
 export function listNodes(context: CommandContext): Command {
   const command = new Command('list')
-    .description('List every machine with its service state, newest first; `node show` has the installation')
+    .description('List the nodes with their service state, newest first; `node show` has the installation')
     .addOption(
       oneOf(new Option('--service <state>', 'only in this service state'), statesOf(serviceLifecycle)),
     )
@@ -72,16 +70,11 @@ export function listNodes(context: CommandContext): Command {
     .option('--workflow <name>', 'only with this workflow')
     .option('--group <name>', 'only in this group')
     .option('--mac <address>', 'only the one with this MAC address')
-    .option('--search <text>', 'only where an id, a name, an address or a serial number contains it')
-    .option('--limit <n>', 'at most n', wholeNumber);
-  return addOutput(command).action(
+    .option('--search <text>', 'only where an id, a name, an address or a serial number contains it');
+  return addListing(command).action(
     context.restAction<ListOptions>(async ({ options, rest }) => {
-      const pages = inventoryPages(rest, options);
-      const count = await writeList(context.out, options.output, INVENTORY, pages);
-      if (count === 0 && isForPeople(options.output)) {
-        context.err.line('no nodes; a machine that boots over the network appears here by itself');
-      }
-      return 'ok';
+      const none = 'no nodes; a machine that boots over the network appears here by itself';
+      return writeListing(context, options, INVENTORY, inventoryPages(rest, options), none);
     }),
   );
 }
@@ -93,14 +86,5 @@ async function* inventoryPages(rest: Rest, options: ListOptions): AsyncGenerator
     if (value !== undefined) query.set(key, value);
   }
   if (options.search !== undefined) query.set('q', options.search);
-  let left = options.limit ?? Number.POSITIVE_INFINITY;
-  for (let offset = 0; left > 0; ) {
-    query.set('limit', String(Math.min(PAGE, left)));
-    query.set('offset', String(offset));
-    const { data, total = 0 } = await rest.call<Answer<InventoryBody[]>>('GET', `/nodes?${query}`);
-    yield data;
-    offset += data.length;
-    left -= data.length;
-    if (data.length === 0 || offset >= total) return;
-  }
+  yield* restPages<InventoryBody>(rest, `/nodes?${query}`, askedFor(options));
 }

@@ -2,9 +2,12 @@
 import { Command } from 'commander';
 import { bytesText } from '../../../domain/agent/metric-text.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addOutput, wholeNumber } from '../../input/options.ts';
-import { isForPeople, type OutputFormat, type Rendering, writeList } from '../../output/format.ts';
+import { restPages } from '../../connection/rest-pages.ts';
+import { addListing } from '../../input/options.ts';
+import type { Rendering } from '../../output/format.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import type { Column } from '../../output/table.ts';
+import { nodePath } from '../../rendering/node-rendering.ts';
 
 interface FetchBody {
   readonly id: string;
@@ -21,16 +24,16 @@ interface FetchBody {
   readonly created_at: string;
 }
 
-const PAGE = 1000;
+const DEFAULT_LIMIT = 50;
 
 const COLUMNS: readonly Column<FetchBody>[] = [
   { header: 'TIME', cell: (fetch) => fetch.created_at },
   { header: 'ADDRESS', cell: ({ address }) => address },
   { header: 'BOOT', cell: ({ boot }) => (boot === null ? '' : String(boot)) },
-  { header: 'FETCHED', cell: ({ fetched }) => fetched },
-  { header: 'SERVED', cell: ({ served }) => served },
+  { header: 'FETCHED', cell: ({ fetched }) => fetched, stays: 'longest' },
+  { header: 'SERVED', cell: ({ served }) => served, stays: 'longest' },
   { header: 'BYTES', cell: sentText, colour: ({ complete }) => (complete ? undefined : 'red') },
-  { header: 'REASON', cell: ({ reason }) => reason ?? '' },
+  { header: 'REASON', cell: ({ reason }) => reason ?? '', stays: 'longest' },
 ];
 
 const FETCHES: Rendering<FetchBody> = {
@@ -49,10 +52,8 @@ function sentText({ bytes, total_bytes: total, complete }: FetchBody): string {
   return total === null ? 'nothing' : `${bytesText(bytes)} of ${bytesText(total)}`;
 }
 
-interface BootsOptions {
-  readonly output: OutputFormat;
+interface BootsOptions extends ListingOptions {
   readonly mac?: string;
-  readonly limit?: number;
 }
 
 export function nodeBoots(context: CommandContext): Command {
@@ -61,17 +62,13 @@ export function nodeBoots(context: CommandContext): Command {
       'Show what a node fetched while it booted, newest first; without a node, what all machines did',
     )
     .argument('[node-id]')
-    .option('--mac <address>', 'only scripts that were asked for with this MAC address; without a node')
-    .option('--limit <n>', 'at most n (default 50)', wholeNumber);
-  return addOutput(command).action(
+    .option('--mac <address>', 'only scripts that were asked for with this MAC address; without a node');
+  return addListing(command, DEFAULT_LIMIT).action(
     context.restAction<BootsOptions>(async ({ args: [id], options, rest }) => {
-      const query = new URLSearchParams({ limit: String(Math.min(options.limit ?? 50, PAGE)) });
-      if (options.mac !== undefined) query.set('mac', options.mac);
-      const path = id === undefined ? '/boots' : `/nodes/${encodeURIComponent(id)}/boots`;
-      const { data } = await rest.call<{ data: FetchBody[] }>('GET', `${path}?${query}`);
-      await writeList(context.out, options.output, FETCHES, [data]);
-      if (data.length === 0 && isForPeople(options.output)) context.err.line('nothing was fetched');
-      return 'ok';
+      const mac = options.mac === undefined ? '' : `?mac=${encodeURIComponent(options.mac)}`;
+      const path = id === undefined ? '/boots' : `${nodePath(id)}/boots`;
+      const pages = restPages<FetchBody>(rest, `${path}${mac}`, askedFor(options));
+      return writeListing(context, options, FETCHES, pages, 'nothing was fetched');
     }),
   );
 }

@@ -1,10 +1,12 @@
 /** The transitions of one node. */
 import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addOutput, wholeNumber } from '../../input/options.ts';
-import { type OutputFormat, type Rendering, writeList } from '../../output/format.ts';
+import { restPages } from '../../connection/rest-pages.ts';
+import { addListing } from '../../input/options.ts';
+import type { Rendering } from '../../output/format.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import type { Column } from '../../output/table.ts';
-import { type Answer, nodePath } from '../../rendering/node-rendering.ts';
+import { nodePath } from '../../rendering/node-rendering.ts';
 
 interface HistoryBody {
   readonly id: string;
@@ -17,17 +19,17 @@ interface HistoryBody {
   readonly created_at: string;
 }
 
-const PAGE = 1000;
+const DEFAULT_LIMIT = 50;
 
 const HISTORY_COLUMNS: readonly Column<HistoryBody>[] = [
   { header: 'TIME', cell: (entry) => entry.created_at },
   { header: 'FROM', cell: (entry) => entry.from_state },
-  { header: 'TO', cell: (entry) => entry.to_state },
+  { header: 'TO', cell: (entry) => entry.to_state, stays: 'longest' },
   {
     header: 'BY',
     cell: ({ triggered_by: by, user_id: user }) => (user === null ? by : `${by}:${user}`),
   },
-  { header: 'COMMENT', cell: (entry) => entry.comment ?? '' },
+  { header: 'COMMENT', cell: (entry) => entry.comment ?? '', stays: 'longest' },
   {
     header: 'DETAILS',
     cell: ({ metadata }) =>
@@ -47,19 +49,11 @@ const HISTORY: Rendering<HistoryBody> = {
 export function nodeHistory(context: CommandContext): Command {
   const command = new Command('history')
     .description('Show every transition of a node, newest first')
-    .argument('<node-id>')
-    .option('--limit <n>', 'at most n (default 50)', wholeNumber);
-  return addOutput(command).action(
-    context.restAction<{ output: OutputFormat; limit?: number }>(
-      async ({ args: [id = ''], options, rest }) => {
-        const limit = Math.min(options.limit ?? 50, PAGE);
-        const { data } = await rest.call<Answer<HistoryBody[]>>(
-          'GET',
-          `${nodePath(id)}/history?limit=${limit}`,
-        );
-        await writeList(context.out, options.output, HISTORY, [data]);
-        return 'ok';
-      },
-    ),
+    .argument('<node-id>');
+  return addListing(command, DEFAULT_LIMIT).action(
+    context.restAction<ListingOptions>(async ({ args: [id = ''], options, rest }) => {
+      const pages = restPages<HistoryBody>(rest, `${nodePath(id)}/history`, askedFor(options));
+      return writeListing(context, options, HISTORY, pages, 'no transitions yet');
+    }),
   );
 }

@@ -4,7 +4,7 @@ import { installLifecycle } from '../../../domain/install/install-state.ts';
 import { statesOf } from '../../../domain/lifecycle/lifecycle.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Rest } from '../../connection/rest-client.ts';
-import { addOutput } from '../../input/options.ts';
+import { addNodeReason, addOutput, addReason } from '../../input/options.ts';
 import { type OutputFormat, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { type Answer, type NodeBody, nodePath, nodes } from '../../rendering/node-rendering.ts';
@@ -12,6 +12,7 @@ import { type Answer, type NodeBody, nodePath, nodes } from '../../rendering/nod
 interface ChangeOptions {
   readonly output: OutputFormat;
   readonly fullOverwrite?: true;
+  readonly reason?: string;
   readonly comment?: string;
   readonly force?: boolean;
 }
@@ -23,7 +24,8 @@ async function changeState(
   state: string,
   options: ChangeOptions,
 ): Promise<void> {
-  const { comment, force = false, fullOverwrite } = options;
+  const { force = false, fullOverwrite } = options;
+  const comment = options.reason ?? options.comment;
   const overwrite = fullOverwrite ? { overwrite: 'whole' } : {};
   const body = { state, force, ...overwrite, ...(comment === undefined ? {} : { comment }) };
   const { data, message = '' } = await rest.call<Answer<NodeBody>>('PATCH', `${nodePath(id)}/state`, body);
@@ -41,7 +43,6 @@ export function setNodeState(context: CommandContext): Command {
     .description('Move a node to another install state')
     .argument('<node-id>')
     .argument('<state>', statesOf(installLifecycle).join(', '))
-    .option('--comment <text>', 'kept in the history')
     .option(
       '--force',
       'exceed the limit of attempts and reset their count; does not allow an illegal transition',
@@ -50,7 +51,7 @@ export function setNodeState(context: CommandContext): Command {
       '--full-overwrite',
       'with deprovisioning: overwrite disks without an erase command completely; may take hours',
     );
-  return addOutput(command).action(
+  return addOutput(addNodeReason(command)).action(
     context.restAction<ChangeOptions>(async ({ args: [id = '', state = ''], options, rest }) => {
       await changeState(context, rest, id, state, options);
       return 'ok';
@@ -62,7 +63,7 @@ export function retireNode(context: CommandContext): Command {
   const command = new Command('retire')
     .description('Retire a node permanently (admin): it is never installed again')
     .argument('<node-id>');
-  return addOutput(command).action(
+  return addOutput(addReason(command)).action(
     context.restAction<{ output: OutputFormat }>(async ({ args: [id = ''], options, rest }) => {
       const { data } = await rest.call<Answer<NodeBody>>('DELETE', nodePath(id));
       writeOne(context.out, options.output, nodes(context.now()), data, () =>

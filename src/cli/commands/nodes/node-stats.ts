@@ -1,9 +1,10 @@
 /** Statistics of nodes, and stalled installations. */
 import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import type { Rest } from '../../connection/rest-client.ts';
-import { addOutput, wholeNumber } from '../../input/options.ts';
-import { isForPeople, type OutputFormat, type Rendering, writeList, writeOne } from '../../output/format.ts';
+import { restPages } from '../../connection/rest-pages.ts';
+import { addListing, addOutput } from '../../input/options.ts';
+import { type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import { type Answer, type NodeBody, nodes } from '../../rendering/node-rendering.ts';
 
 interface StatsBody {
@@ -42,31 +43,14 @@ export function nodeStats(context: CommandContext): Command {
   );
 }
 
-const PAGE = 1000;
-
 export function stalledNodes(context: CommandContext): Command {
-  const command = new Command('stalled')
-    .description(
-      'List stalled nodes: no report for too long while installing, or booted from disk while pending',
-    )
-    .option('--limit <n>', 'at most n', wholeNumber);
-  return addOutput(command).action(
-    context.restAction<{ output: OutputFormat; limit?: number }>(async ({ options, rest }) => {
-      const pages = stalledPages(rest, options.limit ?? Number.POSITIVE_INFINITY);
-      const count = await writeList(context.out, options.output, nodes(context.now()), pages);
-      if (count === 0 && isForPeople(options.output)) context.err.line('no installation is stalled');
-      return 'ok';
+  const command = new Command('stalled').description(
+    'List stalled nodes: no report for too long while installing, or booted from disk while pending',
+  );
+  return addListing(command).action(
+    context.restAction<ListingOptions>(async ({ options, rest }) => {
+      const pages = restPages<NodeBody>(rest, '/nodes/stalled', askedFor(options));
+      return writeListing(context, options, nodes(context.now()), pages, 'no installation is stalled');
     }),
   );
-}
-
-async function* stalledPages(rest: Rest, limit: number): AsyncGenerator<readonly NodeBody[]> {
-  for (let offset = 0; offset < limit; ) {
-    const size = Math.min(PAGE, limit - offset);
-    const path = `/nodes/stalled?limit=${size}&offset=${offset}`;
-    const { data, total = 0 } = await rest.call<Answer<NodeBody[]>>('GET', path);
-    yield data;
-    offset += data.length;
-    if (data.length === 0 || offset >= total) return;
-  }
 }

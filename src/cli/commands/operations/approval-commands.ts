@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { Operation } from '../../../gen/baremetal/v2/operation_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
-import { addOutput, addReason } from '../../input/options.ts';
+import { addOutput, addReason, requireReason } from '../../input/options.ts';
 import { OPERATIONS, operationView } from '../../operations/v2-operations.ts';
 import { type OutputFormat, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
@@ -12,10 +12,12 @@ import { operationRendering } from '../../rendering/operation-rendering.ts';
 type Decide = (api: Api, operationId: string, reason: string) => Promise<Operation>;
 
 export function approvalCommands(context: CommandContext): Command[] {
-  const approve = new Command('approve')
-    .description('Approve an operation that waits for approval; its requester cannot')
-    .option('--reason <text>', 'the reason, kept in the history');
-  const reject = addReason(new Command('reject').description('Reject an operation that waits for approval'));
+  const approve = addReason(
+    new Command('approve').description('Approve an operation that waits for approval; its requester cannot'),
+  );
+  const reject = requireReason(
+    new Command('reject').description('Reject an operation that waits for approval'),
+  );
   return [
     deciding(context, approve, ({ admin }, operationId, reason) =>
       admin.approveOperation({ operationId, reason }),

@@ -1,7 +1,8 @@
 import { Command } from 'commander';
-import { OPERATOR_ACTIONS } from '../../../domain/operation/operator-action.ts';
+import type { Reason } from '../../../domain/error/reason.ts';
 import { OperatorAction_Value } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
+import { CallError } from '../../connection/call-error.ts';
 import { addOutput, addReason, addWaiting } from '../../input/options.ts';
 import type { OperationSource } from '../../operations/operation-source.ts';
 import { isFinished } from '../../operations/operation-view.ts';
@@ -22,22 +23,31 @@ interface CancelOptions {
 export function cancelOperation(context: CommandContext, source: OperationSource): Command {
   const command = new Command('cancel')
     .description(`Cancel active ${source.noun}`)
-    .argument(`<${source.noun}-id>`)
-    .option('--reason <text>', 'the reason, kept in the history');
-  return canceling(context, source, command, source.cancel);
+    .argument(`<${source.noun}-id>`);
+  if (source === OPERATIONS)
+    command.addHelpText(
+      'after',
+      '\nWith a reason it also gives up an operation that has failed: what can be undone is undone.',
+    );
+  return canceling(
+    context,
+    source,
+    addReason(command),
+    source === OPERATIONS ? cancelOrGiveUp : source.cancel,
+  );
 }
 
-/** The operator action: it also cancels a failed operation, and needs a reason. */
-export function cancelByOperator(context: CommandContext): Command {
-  const { verb, effect } = OPERATOR_ACTIONS.cancel;
-  const command = new Command(verb)
-    .description(`${effect.charAt(0).toUpperCase()}${effect.slice(1)}`)
-    .argument('<operation-id>');
-  return canceling(context, OPERATIONS, addReason(command), async ({ admin }, operationId, reason) => {
+/** A failed operation is given up by the operator's action, which needs a reason. */
+const cancelOrGiveUp: OperationSource['cancel'] = async (api, operationId, reason) => {
+  try {
+    return await OPERATIONS.cancel(api, operationId, reason);
+  } catch (error) {
+    const isOver = error instanceof CallError && error.reason === ('OPERATION_FINISHED' satisfies Reason);
+    if (!isOver || reason === '') throw error;
     const action = OperatorAction_Value.CANCEL;
-    return operationView(await admin.actOnOperation({ operationId, action, reason }));
-  });
-}
+    return operationView(await api.admin.actOnOperation({ operationId, action, reason }));
+  }
+};
 
 function canceling(
   context: CommandContext,

@@ -3,13 +3,13 @@ import { Command } from 'commander';
 import { OPERATOR_ACTIONS, type OperatorAction } from '../../../domain/operation/operator-action.ts';
 import { OperatorAction_Value } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addOutput, addReason } from '../../input/options.ts';
+import { addOutput, requireReason } from '../../input/options.ts';
 import { OPERATIONS, operationView } from '../../operations/v2-operations.ts';
 import { type OutputFormat, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { operationRendering } from '../../rendering/operation-rendering.ts';
 
-/** `cancel` has another command, which waits. */
+/** `cancel` is cancel-operation.ts, which waits. */
 type ActionCommand = Exclude<OperatorAction, 'cancel'>;
 
 const VALUES = {
@@ -30,7 +30,7 @@ function actionCommand(context: CommandContext, action: ActionCommand): Command 
   const command = new Command(verb)
     .description(`${effect.charAt(0).toUpperCase()}${effect.slice(1)}`)
     .argument('<operation-id>');
-  return addOutput(addReason(command)).action(
+  return addOutput(requireReason(command)).action(
     context.action<{ output: OutputFormat; reason: string }>(
       async ({ args: [operationId = ''], options, api }) => {
         const request = { operationId, action: VALUES[action], reason: options.reason };

@@ -88,13 +88,17 @@ function writeLifecycle({ out, program }: CommandContext, operation: OperationVi
 function writeActions({ out }: CommandContext, actions: readonly OperatorActionRecord[]): void {
   if (actions.length === 0) return;
   out.line('');
-  new Table<OperatorActionRecord>(out, [
-    { header: 'TIME', cell: ({ at }) => instantText(at) },
-    { header: 'BY', cell: ({ actor }) => actor },
-    { header: 'ACTION', cell: ({ action }) => action },
-    { header: 'STATUS', cell: ({ fromStatus, toStatus }) => `${fromStatus} → ${toStatus}` },
-    { header: 'REASON', cell: ({ reason }) => reason },
-  ]).write(actions);
+  new Table<OperatorActionRecord>(
+    out,
+    [
+      { header: 'TIME', cell: ({ at }) => instantText(at) },
+      { header: 'BY', cell: ({ actor }) => actor },
+      { header: 'ACTION', cell: ({ action }) => action },
+      { header: 'STATUS', cell: ({ fromStatus, toStatus }) => `${fromStatus} → ${toStatus}` },
+      { header: 'REASON', cell: ({ reason }) => reason, stays: 'longest' },
+    ],
+    'wrapped',
+  ).write(actions);
 }
 
 const JOB_STATUSES = statesOf(operationLifecycle);

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { pagesOf } from '../../connection/pages.ts';
-import { addExamples, addLimit, addOutput } from '../../input/options.ts';
-import { isForPeople, type OutputFormat, writeList } from '../../output/format.ts';
+import { addExamples, addListing } from '../../input/options.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import { rolloutRendering } from '../../rendering/rollout-rendering.ts';
 
 export function listRollouts(context: CommandContext): Command {
@@ -13,17 +13,15 @@ export function listRollouts(context: CommandContext): Command {
     'rollout list --filter state=RUNNING',
     'rollout list --limit 10 -o json',
   ]);
-  return addOutput(addLimit(command)).action(
-    context.action<{ output: OutputFormat; filter?: string; limit?: number }>(async ({ options, api }) => {
+  return addListing(command).action(
+    context.action<ListingOptions & { filter?: string }>(async ({ options, api }) => {
       const { filter = '' } = options;
       const pages = pagesOf(async (page) => {
         const { rollouts, nextPageToken } = await api.rollouts.listRollouts({ filter, ...page });
         return { items: rollouts, nextPageToken };
-      }, options.limit);
-      const count = await writeList(context.out, options.output, rolloutRendering(context.now()), pages);
-      if (count === 0 && isForPeople(options.output))
-        context.err.line(filter === '' ? 'no rollouts yet' : 'no rollout matches');
-      return 'ok';
+      }, askedFor(options));
+      const none = filter === '' ? 'no rollouts yet' : 'no rollout matches';
+      return writeListing(context, options, rolloutRendering(context.now()), pages, none);
     }),
   );
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { confirm } from '../../input/confirm.ts';
-import { addOutput } from '../../input/options.ts';
+import { addOutput, addReason } from '../../input/options.ts';
 import type { OutputFormat } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { followToEnd } from '../../rollouts/follow-to-end.ts';
@@ -23,9 +23,8 @@ export function rollBack(context: CommandContext): Command {
     .description(
       'Give the machines of a rollout the image or parameters that each had before, as a new rollout',
     )
-    .argument('<rollout-id>')
-    .option('--reason <text>', 'the reason, kept in the history');
-  return addOutput(addCreating(command)).action(
+    .argument('<rollout-id>');
+  return addOutput(addCreating(addReason(command))).action(
     context.action<RollBackOptions>(async ({ args: [rolloutId = ''], options, api }) => {
       const { machines } = await api.rollouts.getRollout({ rolloutId });
       const changed = (machines?.total ?? 0) - (machines?.pending ?? 0) - (machines?.ineligible ?? 0);

@@ -4,7 +4,7 @@ import type { Rollout } from '../../../gen/baremetal/fleet/v1/rollout_service_pb
 import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { addOutput, wholeNumber } from '../../input/options.ts';
+import { addOutput, addReason, wholeNumber } from '../../input/options.ts';
 import { type OutputFormat, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { rolloutRendering } from '../../rendering/rollout-rendering.ts';
@@ -31,9 +31,10 @@ interface Act<O> {
 
 export function actCommand<O>(context: CommandContext, { name, description, more, act }: Act<O>): Command {
   const bare = new Command(name).description(description).argument('<rollout-id>');
-  const command = (more?.(bare) ?? bare)
-    .option('--reason <text>', 'the reason, kept in the history')
-    .option('--request-id <id>', 'idempotency key: the same id never acts twice (default: generated)');
+  const command = addReason(more?.(bare) ?? bare).option(
+    '--request-id <id>',
+    'idempotency key: the same id never acts twice (default: generated)',
+  );
   return addOutput(command).action(
     context.action<O & ActOptions>(async ({ args: [rolloutId = '', ...machineIds], options, api }) => {
       if (options.requestId === '') throw new UsageError('--request-id is empty');

@@ -1,8 +1,9 @@
 /** Reading one rollout: its state, its machines, its progress. */
 import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addExamples, addLimit, addOutput, addTimeout } from '../../input/options.ts';
-import { isForPeople, type OutputFormat, writeList, writeOne } from '../../output/format.ts';
+import { addExamples, addListing, addOutput, addTimeout } from '../../input/options.ts';
+import { type OutputFormat, writeOne } from '../../output/format.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import { ROLLOUT_MACHINES, rolloutRendering, writeRolloutDetail } from '../../rendering/rollout-rendering.ts';
 import { rolloutMachinePages } from '../../rollouts/follow-rollout.ts';
 import { followToEnd } from '../../rollouts/follow-to-end.ts';
@@ -29,15 +30,11 @@ export function listRolloutMachines(context: CommandContext): Command {
     .description('List the machines of a rollout in the order of their turn')
     .argument('<rollout-id>')
     .option('--filter <filter>', 'for example: state=FAILED AND wave=2');
-  return addOutput(addLimit(command)).action(
-    context.action<{ output: OutputFormat; filter?: string; limit?: number }>(
-      async ({ args: [rolloutId = ''], options, api }) => {
-        const pages = rolloutMachinePages(api, rolloutId, options.filter ?? '', options.limit);
-        const count = await writeList(context.out, options.output, ROLLOUT_MACHINES, pages);
-        if (count === 0 && isForPeople(options.output)) context.err.line('no machine matches');
-        return 'ok';
-      },
-    ),
+  return addListing(command).action(
+    context.action<ListingOptions & { filter?: string }>(async ({ args: [rolloutId = ''], options, api }) => {
+      const pages = rolloutMachinePages(api, rolloutId, options.filter ?? '', askedFor(options));
+      return writeListing(context, options, ROLLOUT_MACHINES, pages, 'no machine matches');
+    }),
   );
 }
 

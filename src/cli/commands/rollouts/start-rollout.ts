@@ -10,7 +10,7 @@ import { addRollout, type RolloutOptions } from '../../input/rollout-options.ts'
 import { isDestructive } from '../../input/rollout-steps.ts';
 import { type OutputFormat, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
-import { PREVIEWS, writePreview } from '../../rendering/preview-rendering.ts';
+import { writePreview, writePreviewed } from '../../rendering/preview-rendering.ts';
 import { rolloutRendering } from '../../rendering/rollout-rendering.ts';
 import { createRollout } from '../../rollouts/create-rollout.ts';
 import { followToEnd } from '../../rollouts/follow-to-end.ts';
@@ -53,10 +53,7 @@ export function previewRollout(context: CommandContext): Command {
       const preview = await api.rollouts.previewRollout({ spec }).catch((error: unknown) => {
         throw explain(error);
       });
-      writeOne(context.out, options.output, PREVIEWS, preview, () =>
-        writePreview(context.out, preview, context.now()),
-      );
-      return preview.refusals.length === 0 ? 'ok' : 'precondition';
+      return writePreviewed(context, options.output, preview);
     }),
   );
 }
@@ -66,6 +63,7 @@ interface StartOptions extends RolloutOptions {
   readonly wait: boolean;
   readonly timeout: number;
   readonly yes?: boolean;
+  readonly dryRun?: true;
   readonly requestId?: string;
 }
 
@@ -75,12 +73,14 @@ export function startRollout(context: CommandContext): Command {
   );
   const read = addRollout(command);
   addExamples(command, context.program, EXAMPLES('start')).addHelpText('after', SAMPLE);
+  command.option('--dry-run', 'the same as rollout preview: show what would happen, and do nothing');
   return addOutput(addCreating(command)).action(
     context.action<StartOptions>(async ({ args, options, api }) => {
       const { spec, explain } = await read(context, args, options);
       const preview = await api.rollouts.previewRollout({ spec }).catch((error: unknown) => {
         throw explain(error);
       });
+      if (options.dryRun) return writePreviewed(context, options.output, preview);
       writePreview(context.err, preview, context.now());
       const isRefused = preview.refusals.length > 0;
       const needsConfirmation = spec.filter !== '' || spec.steps.some(isDestructive);

@@ -2,10 +2,11 @@ import { Command } from 'commander';
 import type { Plan } from '../../../gen/baremetal/v1/plan_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { pagesOf } from '../../connection/pages.ts';
-import { addLimit, addOutput } from '../../input/options.ts';
+import { addListing, addOutput, addReason } from '../../input/options.ts';
 import { readPlan } from '../../input/plan-file.ts';
 import { fileSource, withPlaces } from '../../input/yaml-file.ts';
-import { isForPeople, type OutputFormat, writeList, writeOne } from '../../output/format.ts';
+import { type OutputFormat, writeOne } from '../../output/format.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { PLANS, writePlanDetail } from '../../rendering/plan-rendering.ts';
 
@@ -19,15 +20,13 @@ export function planGroup(context: CommandContext): Command {
 
 function listPlans(context: CommandContext): Command {
   const command = new Command('list').description('List plans, the default ones first');
-  return addOutput(addLimit(command)).action(
-    context.action<{ output: OutputFormat; limit?: number }>(async ({ options, api }) => {
+  return addListing(command).action(
+    context.action<ListingOptions>(async ({ options, api }) => {
       const pages = pagesOf(async (page) => {
         const { plans, nextPageToken } = await api.plans.listPlans(page);
         return { items: plans, nextPageToken };
-      }, options.limit);
-      const count = await writeList(context.out, options.output, PLANS, pages);
-      if (count === 0 && isForPeople(options.output)) context.err.line('no plans yet');
-      return 'ok';
+      }, askedFor(options));
+      return writeListing(context, options, PLANS, pages, 'no plans yet');
     }),
   );
 }
@@ -66,7 +65,7 @@ function createPlan(context: CommandContext): Command {
       'after',
       `${SAMPLE}\n\nTo start from one that exists: ${context.program} plan show default-repave -o yaml`,
     );
-  return addOutput(command).action(
+  return addOutput(addReason(command)).action(
     context.action<{ output: OutputFormat; file: string }>(async ({ options, api }) => {
       const path = context.pathOf(options.file);
       const { plan: written, file } = await readPlan(fileSource(options.file, path, context.stdin));

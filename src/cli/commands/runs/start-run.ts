@@ -1,19 +1,20 @@
 import { Command, Option } from 'commander';
 import { RUN_TYPE_NAMES, RUN_TYPES, type RunType } from '../../../domain/v1/run-type.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { selectMachines } from '../../input/machine-selection.ts';
+import { type SelectionOptions, selectMachines } from '../../input/machine-selection.ts';
 import { addOutput, addWaiting, oneOf } from '../../input/options.ts';
 import { ERASING_RUN_TYPES } from '../../input/rollout-steps.ts';
 import {
   addMany,
   addStarting,
   checkRequestId,
+  MACHINES,
   type StartOptions,
   startOperation,
 } from '../../operations/start-operation.ts';
 import { RUNS, runView } from '../../operations/v1-runs.ts';
 
-interface RunOptions extends StartOptions {
+interface RunOptions extends StartOptions, SelectionOptions {
   readonly type: RunType;
   readonly plan?: string;
 }
@@ -21,7 +22,7 @@ interface RunOptions extends StartOptions {
 export function startRun(context: CommandContext): Command {
   const command = new Command('start')
     .description('Start a run on one machine or several: it executes a plan step by step')
-    .argument('<machine-id...>')
+    .argument(...MACHINES)
     .addOption(
       oneOf(new Option('--type <type>', 'the type of the run'), RUN_TYPE_NAMES).makeOptionMandatory(),
     )
@@ -35,7 +36,7 @@ export function startRun(context: CommandContext): Command {
         context,
         api,
         source: RUNS,
-        selection: await selectMachines(api, args, {}),
+        selection: await selectMachines(context, api, args, options),
         verb: `run ${type} on`,
         // A custom plan may be destructive whatever its type.
         isDestructive: ERASING_RUN_TYPES[type] || planId !== '',

@@ -3,13 +3,14 @@ import { Command } from 'commander';
 import type { Operation } from '../../../gen/baremetal/v2/operation_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
-import { selectMachines } from '../../input/machine-selection.ts';
+import { type SelectionOptions, selectMachines } from '../../input/machine-selection.ts';
 import { addOutput, addWaiting } from '../../input/options.ts';
 import type { StepChoice } from '../../input/rollout-steps.ts';
 import {
   addMany,
   addStarting,
   checkRequestId,
+  MACHINES,
   type StartOptions,
   type StartRequest,
   startOperation,
@@ -32,18 +33,19 @@ interface Workflow<O> {
 }
 
 export function workflowCommand<O>(context: CommandContext, workflow: Workflow<O>): Command {
-  const machines = workflow.step === undefined ? '<machine-id>' : '<machine-id...>';
-  const bare = new Command(workflow.name).description(workflow.description).argument(machines);
+  const bare = new Command(workflow.name).description(workflow.description);
+  if (workflow.step === undefined) bare.argument('<machine-id>');
+  else bare.argument(...MACHINES);
   const command = workflow.more?.(bare) ?? bare;
   if (workflow.step !== undefined) addMany(command);
   return addOutput(addWaiting(addStarting(command, 'operation'), workflow.timeout, 'operation')).action(
-    context.action<O & StartOptions>(async ({ args, options, api }) => {
+    context.action<O & StartOptions & SelectionOptions>(async ({ args, options, api }) => {
       checkRequestId(options);
       return startOperation({
         context,
         api,
         source: OPERATIONS,
-        selection: await selectMachines(api, args, {}),
+        selection: await selectMachines(context, api, args, options),
         verb: workflow.name,
         isDestructive: workflow.isDestructive,
         ...(workflow.confirmsName && { confirmsName: true }),
