@@ -166,7 +166,9 @@ function optionsTerm(command: Command): string[] {
 }
 
 function optionTable(options: readonly Option[]): string {
-  const rows = options.map((option) => [code(option.flags), meaningOf(option), defaultOf(option)]);
+  const rows = options
+    .filter(({ hidden }) => !hidden)
+    .map((option) => [code(option.flags), meaningOf(option), defaultOf(option)]);
   return table(['option', 'meaning', 'default'], rows);
 }
 

@@ -54,6 +54,8 @@ async function runCommand(context: CommandContext, invocation: ClientInvocation)
       return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code;
     const report = context.report(error);
     for (const line of reportLines(report)) context.err.line(line);
+    const meant = report.exit === 'failed' ? similarVerb(root, invocation.argv) : undefined;
+    if (meant !== undefined) context.err.line(`  did you mean: ${[context.program, ...meant].join(' ')}`);
     return EXIT_CODES[report.exit].code;
   }
 }
@@ -67,6 +69,28 @@ function groupTypedAlone(root: Command, argv: readonly string[]): Command | unde
     command = next;
   }
   return command !== root && command.commands.length > 0 && command.name() !== 'agent' ? command : undefined;
+}
+
+/** `ingot machine lst` asks for the machine "lst": the verb that was probably meant. */
+function similarVerb(
+  root: Command,
+  [noun = '', word = '']: readonly string[],
+): readonly string[] | undefined {
+  const group = root.commands.find((sub) => [sub.name(), ...sub.aliases()].includes(noun));
+  const verbs = group?.commands.flatMap((sub) => [sub.name(), ...sub.aliases()]) ?? [];
+  if (verbs.includes(word)) return undefined;
+  const verb = verbs.find((each) => isOneEditAway(each, word));
+  return verb === undefined ? undefined : [noun, verb];
+}
+
+/** One letter is missing, wrong or too many, or two are exchanged. */
+function isOneEditAway(left: string, right: string): boolean {
+  if (Math.abs(left.length - right.length) > 1 || right.length < 3) return false;
+  let start = 0;
+  while (start < right.length && left[start] === right[start]) start += 1;
+  const [a, b] = [left.slice(start), right.slice(start)];
+  if (a.length !== b.length) return a.length > b.length ? a.slice(1) === b : a === b.slice(1);
+  return a.slice(1) === b.slice(1) || `${a[1]}${a[0]}${a.slice(2)}` === b;
 }
 
 /** The list of commands shows the arguments of each; its options are in its own help. */

@@ -78,10 +78,7 @@ function rootCommand(context: CommandContext): Command {
     .usage('<command> [args]')
     .version(`${context.program} ${packageVersion()}`, '--version', 'print the version of this program')
     .option('--server <host:port>', 'the server (or INGOT_SERVER; default 127.0.0.1:50051)')
-    .option(
-      '--http-url <url>',
-      'its HTTP port (or INGOT_HTTP_URL; default http://<host of the server>:8080, and for login what the server says)',
-    )
+    .option('--http-url <url>', 'its HTTP address (or INGOT_HTTP_URL; default: what the server says)')
     .option('--token-file <path>', 'a file that holds the token (or INGOT_TOKEN)')
     .option(
       '--profile <name>',
@@ -90,7 +87,7 @@ function rootCommand(context: CommandContext): Command {
     .option('--ca-file <path>', 'the authorities to trust, for a server with TLS (or INGOT_CA_FILE)')
     .option('--cert-file <path>', 'the certificate of this client (or INGOT_CERT_FILE)')
     .option('--key-file <path>', 'its private key (or INGOT_KEY_FILE)')
-    .addHelpText('after', () => helpAfter());
+    .addHelpText('after', () => helpAfter(context.program));
 }
 
 function versionCommand(context: CommandContext): Command {
@@ -117,20 +114,41 @@ const collect = (value: string, before: readonly string[] = []): string[] => [..
 /** The variables that the client reads. */
 export const ENVIRONMENT = {
   INGOT_SERVER: 'the server, host:port (grpcs://host:port for TLS, which INGOT_CA_FILE implies)',
-  INGOT_HTTP_URL: 'its HTTP port, for nodes, images and workflows',
-  INGOT_TOKEN: 'the token; without it, admin.token in the data directory of a server on this machine',
+  INGOT_HTTP_URL: 'its HTTP address, where it is not the one that the server says, such as behind a proxy',
+  INGOT_TOKEN: 'the token (default: that of ingot login, or admin.token of a server on this machine)',
   INGOT_PROFILE: 'the profile of ingot login to use (default: default)',
   INGOT_CA_FILE: "the authorities to trust instead of the system's, for a server with TLS",
   INGOT_CERT_FILE: 'the certificate of this client',
   INGOT_KEY_FILE: 'its private key',
-  INGOT_DATA_DIR: 'that data directory (default: .ingot here or in a folder above)',
+  INGOT_DATA_DIR: 'the data directory of that server (default: .ingot here or in a folder above)',
   NO_COLOR: 'no colours',
 } as const satisfies Record<string, string>;
 
-function helpAfter(): string {
+/** The first commands of a newcomer. */
+const START_HERE = {
+  'login --server host:port': 'sign in to a server, once',
+  list: 'see the machines',
+  'show machine-1': 'everything about one of them',
+  'explain machine-1': 'why it is not in service, and what to do',
+  top: 'watch the fleet',
+  'reboot machine-1': 'do something, and follow it to its end',
+} as const satisfies Record<string, string>;
+
+function lines(texts: Readonly<Record<string, string>>, program: string): string {
+  const named = Object.entries(texts).map(
+    ([command, meaning]) => [`${program} ${command}`, meaning] as const,
+  );
+  const width = Math.max(...named.map(([command]) => command.length)) + 2;
+  return named.map(([command, meaning]) => `  ${command.padEnd(width)}${meaning}`).join('\n');
+}
+
+function helpAfter(program: string): string {
   const variables = Object.entries(ENVIRONMENT).map(([name, meaning]) => `  ${name.padEnd(16)}${meaning}`);
   const codes = Object.values(EXIT_CODES).map(({ code, meaning }) => `  ${String(code).padEnd(4)}${meaning}`);
   return `
+Start here:
+${lines(START_HERE, program)}
+
 Environment:
 ${variables.join('\n')}
 

@@ -186,6 +186,15 @@ describe('a refusal by the server', () => {
   });
 });
 
+it('a verb with a wrong letter is suggested, though it is taken for an id', async () => {
+  const { code, stderr } = await cli.run('machine lsit');
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining('  did you mean: ingot machine list\n'),
+  });
+  expect((await cli.run('machine web-7')).stderr).not.toContain('did you mean');
+});
+
 describe('a server that does not answer', () => {
   it('is named, with the way to start one', async () => {
     const { code, stdout, stderr } = await launch('127.0.0.1:1', 'list').ended;

@@ -1,4 +1,4 @@
-import type { OperationView } from '../operations/operation-view.ts';
+import { type OperationView, waitedFor } from '../operations/operation-view.ts';
 import { durationText } from '../output/time-text.ts';
 import { elapsedMs } from '../rendering/operation-rendering.ts';
 
@@ -20,5 +20,5 @@ export function progressText(operation: OperationView, now: number): string {
 
 /** Reasons come with or without these words. */
 export function waitText(reason: string): string {
-  return `waiting for ${reason.replace(/^waiting for /i, '')}`;
+  return `waiting for ${waitedFor(reason)}`;
 }

@@ -97,18 +97,23 @@ const names = (text: string): string[] => text.split(',').filter((name) => name.
 
 function addTableChoice(command: Command): Command {
   return command
-    .addOption(new Option('--columns <names>', 'only these columns, those of -o wide too').argParser(names))
-    .option('--sort <column>', 'by this column; -<column>: the largest first');
+    .addOption(
+      new Option(
+        '--columns <names>',
+        'show these columns only, separated by commas; those of -o wide too',
+      ).argParser(names),
+    )
+    .option('--sort <column>', 'sort by this column; -<column> for the largest first');
 }
 
 export function addFilter(command: Command): Command {
   return command
-    .option('--filter <filter>', 'for example: phase=READY AND NOT effective_state=BUSY')
-    .option('-l, --label <key=value>', 'only with this label (may be repeated)', pairs);
+    .option('--filter <filter>', 'only those that match, such as phase=READY AND NOT effective_state=BUSY')
+    .option('-l, --label <key=value>', 'only those with this label (may be repeated)', pairs);
 }
 
 /** `standard`: how many there are without either option, where that is not all of them. */
-export function addLimit(command: Command, standard?: number): Command {
+function addLimit(command: Command, standard?: number): Command {
   const limit = new Option('--limit <n>', standard === undefined ? 'at most n items' : 'the newest n');
   if (standard !== undefined) limit.default(standard);
   const all = standard === undefined ? 'all items (the default)' : 'all items';

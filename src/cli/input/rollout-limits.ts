@@ -146,11 +146,14 @@ export function addLimits(command: Command): Command {
     .addOption(
       new Option(
         '--window <hours>',
-        'start nothing outside, such as "mon,tue 09:00-16:00 Europe/Berlin" (may be repeated)',
+        'start machines within these hours only, such as "mon,tue 09:00-16:00 Europe/Berlin" (may be repeated)',
       ).argParser(window),
     )
     .addOption(
-      new Option('--deadline <time>', 'start nothing after, such as 2026-11-01T12:00:00Z').argParser(time),
+      new Option(
+        '--deadline <time>',
+        'start nothing after this time, such as 2026-11-01T12:00:00Z',
+      ).argParser(time),
     );
 }
 

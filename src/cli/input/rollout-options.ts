@@ -74,12 +74,15 @@ export function addRollout(command: Command): ReadRolloutOptions {
     .addOption(new Option('--gates <gates>', 'for single waves, by their place').argParser(list));
   addLimits(command)
     .addOption(
-      new Option('--blackout <days>', 'start nothing on these days (may be repeated)').argParser(blackout),
+      new Option(
+        '--blackout <days>',
+        'start nothing on these days, such as 2026-12-24 (may be repeated)',
+      ).argParser(blackout),
     )
-    .addOption(new Option('--start-at <time>', 'start nothing before').argParser(time));
+    .addOption(new Option('--start-at <time>', 'start nothing before this time').argParser(time));
   addReason(command).option(
     '--override-budget',
-    'start although a disruption budget is exceeded (admin); needs --reason',
+    'start although a disruption budget is exceeded (admin; needs --reason)',
   );
   return (context, args, options) => readTyped(context, args, { ...options, steps: stepsOf(options) });
 }

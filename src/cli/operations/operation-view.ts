@@ -129,3 +129,8 @@ export function logLines(chunk: Pick<LogChunkView, 'data'>): string[] {
   if (lines.at(-1) === '') lines.pop();
   return lines;
 }
+
+/** Below a title that says "waiting for", what the operation waits for, however the step words it. */
+export function waitedFor(reason: string): string {
+  return reason.replace(/^waiting for /i, '');
+}

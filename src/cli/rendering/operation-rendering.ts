@@ -6,6 +6,7 @@ import {
   type OperationView,
   STEP_STATES,
   type StepView,
+  waitedFor,
 } from '../operations/operation-view.ts';
 import type { Colour } from '../output/colour.ts';
 import type { Rendering } from '../output/format.ts';
@@ -83,7 +84,7 @@ export function operationRendering(source: OperationSource, now: number): Render
     { header: 'PARAMS', cell: (operation) => paramsText(operation.more?.params) },
     {
       header: 'WAITING_FOR',
-      cell: (operation) => operation.more?.waitingFor.replace(/^waiting for /i, '') ?? '',
+      cell: (operation) => waitedFor(operation.more?.waitingFor ?? ''),
     },
   ];
   return {
@@ -121,7 +122,7 @@ export function writeOperationDetail(
     ['Current step', currentStepText(operation)],
     ['Progress', `${operation.progressPercent}%`],
     ['Stalled', more?.stalled || undefined],
-    ['Waiting for', more?.waitingFor.replace(/^waiting for /i, '')],
+    ['Waiting for', more && waitedFor(more.waitingFor)],
     ['Approval', more?.approval && approvalText(more.approval)],
     ['Cancel', operation.cancelRequested ? 'requested' : undefined],
     ['Error', errorText(operation)],

@@ -30,7 +30,7 @@ interface NamedIssuer extends IssuerChoice {
 export function loginCommand(context: CommandContext): Command {
   return new Command('login')
     .description('Sign in to a server: at its issuer (device flow), or with a token')
-    .option('--token', 'store the token that is on the standard input')
+    .option('--token', 'store the token that is on stdin')
     .option('--issuer <name>', 'which issuer, where the server has several')
     .option('--issuer-url <url>', 'the issuer, where the HTTP port of the server cannot be reached')
     .option('--client-id <id>', 'the client id of the command line at that issuer')

@@ -63,8 +63,8 @@ function eventList(context: CommandContext, name: 'events' | 'list'): Command {
   const path = name === 'list' ? 'event list' : name;
   const command = new Command(name)
     .description('Show the event log, newest first, or follow it')
-    .option('--filter <filter>', 'for example: kind=condition AND to=true')
-    .option('-m, --machine <machine-id>', 'only of this machine')
+    .option('--filter <filter>', 'only those that match, such as kind=condition AND to=true')
+    .option('-m, --machine <machine-id>', 'only those of this machine')
     .option('-f, --follow', 'print new events instead, until Ctrl-C')
     .addHelpText(
       'after',

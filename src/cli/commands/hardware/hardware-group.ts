@@ -69,7 +69,7 @@ function sourceOption(): Option {
 
 function listChanges(context: CommandContext): Command {
   const command = new Command('changes')
-    .description('What changed in the hardware of a machine, or of all machines, newest first')
+    .description('List what changed in the hardware of a machine, or of all machines, newest first')
     .argument('[machine-id]')
     .addOption(sourceOption());
   return addListing(command, DEFAULT_LIMIT).action(
@@ -101,11 +101,17 @@ interface DiffOptions {
 
 function diffHardware(context: CommandContext): Command {
   const command = new Command('diff')
-    .description('How two versions of what a source reports of a machine differ')
+    .description('Compare two versions of what a source reports of a machine')
     .argument('<machine-id>')
     .addOption(sourceOption())
-    .addOption(new Option('--from <version>', 'default: the one before').argParser(wholeNumber))
-    .addOption(new Option('--to <version>', 'default: the newest').argParser(wholeNumber));
+    .addOption(
+      new Option('--from <version>', 'the older version (default: the one before the newer)').argParser(
+        wholeNumber,
+      ),
+    )
+    .addOption(
+      new Option('--to <version>', 'the newer version (default: the newest)').argParser(wholeNumber),
+    );
   addExamples(command, context.program, ['hardware diff web-7', 'hardware diff web-7 --from 1 --source bmc']);
   return addOutput(command).action(
     context.action<DiffOptions>(async ({ args: [machineId = ''], options, api }) => {

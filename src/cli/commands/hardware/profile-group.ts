@@ -76,7 +76,7 @@ function setProfile(context: CommandContext): Command {
       'what they must have, such as hardware.gpu.count=8 (may be repeated)',
       several,
     )
-    .option('--description <text>', 'for people');
+    .option('--description <text>', 'a description for people');
   addExamples(command, context.program, [
     `hardware profile set hgx --match 'labels.sku=hgx' --expect hardware.gpu.count=8 --expect 'hardware.memory_gib>=2048'`,
   ]);

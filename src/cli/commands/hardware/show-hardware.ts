@@ -22,7 +22,7 @@ const HARDWARE: Rendering<Hardware> = {
 
 export function showHardware(context: CommandContext): Command {
   const command = new Command('show')
-    .description('What a machine is made of, from all sources, with its source and age')
+    .description('Show what a machine is made of, from all sources, with its source and age')
     .argument('<machine-id>');
   return addOutput(command).action(
     context.action<{ output: OutputFormat }>(async ({ args: [machineId = ''], options, api }) => {

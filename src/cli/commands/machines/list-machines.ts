@@ -21,7 +21,7 @@ export function listMachines(context: CommandContext): Command {
     'list -l rack=r42 -o json',
     'list --filter schedulable=false -o name',
   ]);
-  command.option('-w, --watch', 'again every two seconds, until Ctrl-C');
+  command.option('-w, --watch', 'show the list again every two seconds, until Ctrl-C');
   return addListing(addFilter(command)).action(
     context.action<ListOptions>(async ({ options, api }) => {
       if (options.watch) return repeat(context, () => writeMachines(context, api, options));

@@ -38,7 +38,7 @@ export function editNode(context: CommandContext): Command {
     .addOption(oneOf(new Option('--arch <name>', 'its CPU architecture'), ARCHITECTURES))
     .addOption(oneOf(new Option('--boot-mode <mode>', 'how it boots'), BOOT_MODES))
     .option('--group <name>', 'its group: the label `group` of the machine')
-    .option('--notes <text>', 'for people')
+    .option('--notes <text>', 'notes for people')
     .addOption(
       new Option('--clear <field...>', "fields to take from the machine's reports again").choices(
         Object.values(FIELDS),

@@ -19,8 +19,8 @@ export function listOperations(
 ): Command {
   const command = new Command(name)
     .description(`List all ${source.noun}s, newest first`)
-    .option('--filter <filter>', `for example: phase=FAILED AND type=${source.exampleType}`)
-    .option('-m, --machine <machine-id>', 'only of this machine');
+    .option('--filter <filter>', `only those that match, such as phase=FAILED AND type=${source.exampleType}`)
+    .option('-m, --machine <machine-id>', 'only those of this machine');
   const path = source.noun === 'run' ? 'run list' : name === 'ops' ? 'ops' : 'op list';
   addExamples(command, context.program, [
     `${path} --filter 'phase=FAILED AND type=${source.exampleType}'`,

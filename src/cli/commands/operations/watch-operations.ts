@@ -23,7 +23,7 @@ export function watchFleet(context: CommandContext, source: OperationSource): Co
   const command = new Command('watch')
     .description(`Stream ${source.noun} events, of one machine or of all, until Ctrl-C`)
     .argument('[machine-id]')
-    .option('--filter <filter>', `for example: type=${source.exampleType}`);
+    .option('--filter <filter>', `only those that match, such as type=${source.exampleType}`);
   const path = source.commands.watch;
   addExamples(command, context.program, [
     `${path} machine-1`,

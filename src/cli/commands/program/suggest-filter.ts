@@ -11,7 +11,7 @@ const MACHINES_READ = 200;
 /** What completion scripts ask for while a filter is typed. */
 export function suggestFilter(context: CommandContext): Command {
   const command = new Command('suggest')
-    .description('Show how a filter of machines may go on')
+    .description('Suggest how to continue a filter of machines')
     .argument('[filter]', 'as far as it is typed');
   addExamples(command, context.program, ['suggest phase=', "suggest 'phase=READY AND labels.'"]);
   return command.action(

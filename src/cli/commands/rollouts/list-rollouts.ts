@@ -8,7 +8,7 @@ import { rolloutRendering } from '../../rendering/rollout-rendering.ts';
 export function listRollouts(context: CommandContext): Command {
   const command = new Command('list')
     .description('List rollouts, newest first')
-    .option('--filter <filter>', 'for example: state=RUNNING AND created_by:alice');
+    .option('--filter <filter>', 'only those that match, such as state=RUNNING AND created_by:alice');
   addExamples(command, context.program, [
     'rollout list --filter state=RUNNING',
     'rollout list --limit 10 -o json',

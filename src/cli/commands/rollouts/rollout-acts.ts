@@ -57,17 +57,17 @@ export function rolloutActs(context: CommandContext): Command[] {
   return [
     actCommand(context, {
       name: 'pause',
-      description: 'Start nothing more; what is under way goes on to its end',
+      description: 'Pause a rollout: nothing more starts, and what is under way ends by itself',
       act: ({ rollouts }, request) => rollouts.pauseRollout(request),
     }),
     actCommand(context, {
       name: 'resume',
-      description: 'Go on after a pause, or after a stop rule',
+      description: 'Continue a rollout after a pause, or after a stop rule',
       act: ({ rollouts }, request) => rollouts.resumeRollout(request),
     }),
     actCommand<{ cancelRunning?: boolean }>(context, {
       name: 'abort',
-      description: 'End a rollout: nothing more starts, ever',
+      description: 'End a rollout for good: nothing more starts',
       more: (command) =>
         command.option('--cancel-running', 'cancel what is under way (default: it ends by itself)'),
       act: ({ rollouts }, request, { cancelRunning }) =>
@@ -75,19 +75,19 @@ export function rolloutActs(context: CommandContext): Command[] {
     }),
     actCommand<{ wave?: number }>(context, {
       name: 'approve',
-      description: 'Let a wave start that waits for approval',
+      description: 'Approve the wave that waits for approval: it starts',
       more: addWave,
       act: ({ rollouts }, request, { wave }) => rollouts.approveWave({ ...request, wave: wave ?? 0 }),
     }),
     actCommand<{ wave?: number }>(context, {
       name: 'reject',
-      description: 'Stop a rollout before a wave that waits for approval',
+      description: 'Reject the wave that waits for approval: the rollout stops before it',
       more: addWave,
       act: ({ rollouts }, request, { wave }) => rollouts.rejectWave({ ...request, wave: wave ?? 0 }),
     }),
     actCommand<{ errorCode?: string }>(context, {
       name: 'retry',
-      description: 'Start machines that failed again, from the step that failed',
+      description: 'Retry the machines that failed, from the step that failed',
       more: (command) =>
         command
           .argument('[machine-id...]', 'only these')
@@ -97,7 +97,7 @@ export function rolloutActs(context: CommandContext): Command[] {
     }),
     actCommand(context, {
       name: 'skip',
-      description: 'Leave machines out that have not started, or that have failed',
+      description: 'Leave out machines that have not started, or that have failed',
       more: (command) => command.argument('<machine-id...>'),
       act: ({ rollouts }, request, _options, machineIds) => rollouts.skipMachines({ ...request, machineIds }),
     }),

@@ -29,7 +29,7 @@ export function listRolloutMachines(context: CommandContext): Command {
   const command = new Command('machines')
     .description('List the machines of a rollout in the order of their turn')
     .argument('<rollout-id>')
-    .option('--filter <filter>', 'for example: state=FAILED AND wave=2');
+    .option('--filter <filter>', 'only those that match, such as state=FAILED AND wave=2');
   return addListing(command).action(
     context.action<ListingOptions & { filter?: string }>(async ({ args: [rolloutId = ''], options, api }) => {
       const pages = rolloutMachinePages(api, rolloutId, options.filter ?? '', askedFor(options));
