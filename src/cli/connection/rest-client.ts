@@ -12,6 +12,14 @@ export interface Rest {
   putBytes<T>(path: string, bytes: Uint8Array<ArrayBuffer>, range: string): Promise<T>;
 }
 
+/** What the REST API answers. */
+export interface Answer<T> {
+  readonly data: T;
+  /** Of a list: how many there are on all pages. */
+  readonly total?: number;
+  readonly message?: string;
+}
+
 export function createRest(baseUrl: string, { token }: FoundToken, tls: ClientTls, reason?: string): Rest {
   const sendHttp = createHttpSender(tls);
   const send = async (path: string, request: HttpRequest): Promise<unknown> => {

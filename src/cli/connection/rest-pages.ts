@@ -1,5 +1,5 @@
 /** Reads a list of the REST API page by page, to its end or up to `limit` items. */
-import type { Rest } from './rest-client.ts';
+import type { Answer, Rest } from './rest-client.ts';
 
 const PAGE = 1000;
 
@@ -12,7 +12,7 @@ export async function* restPages<T>(
   for (let offset = 0; offset < most; ) {
     const asked = Math.min(PAGE, most - offset);
     const page = `${path}${path.includes('?') ? '&' : '?'}limit=${asked}&offset=${offset}`;
-    const { data, total } = await rest.call<{ data: readonly T[]; total?: number }>('GET', page);
+    const { data, total } = await rest.call<Answer<readonly T[]>>('GET', page);
     yield data;
     offset += data.length;
     if (data.length < asked || (total !== undefined && offset >= total)) return;

@@ -20,12 +20,6 @@ export interface NodeBody {
   readonly [field: string]: unknown;
 }
 
-export interface Answer<T> {
-  readonly data: T;
-  readonly total?: number;
-  readonly message?: string;
-}
-
 export function nodes(now: number): Rendering<NodeBody> {
   const columns: readonly Column<NodeBody>[] = [
     { header: 'NODE_ID', cell: ({ id }) => id },

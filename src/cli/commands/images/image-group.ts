@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
 import { bytesText } from '../../../domain/agent/metric-text.ts';
 import type { CommandContext } from '../../command-context.ts';
-import type { Rest } from '../../connection/rest-client.ts';
+import type { Answer, Rest } from '../../connection/rest-client.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { addExamples, addListing, addOutput, addReason } from '../../input/options.ts';
 import { writeFields } from '../../output/fields.ts';
@@ -23,10 +23,6 @@ interface ImageBody {
   readonly virtual_size_bytes: number | null;
   readonly created_by: string;
   readonly created_at: string;
-}
-
-interface Answer<T> {
-  readonly data: T;
 }
 
 const IMAGE_COLUMNS: readonly Column<ImageBody>[] = [

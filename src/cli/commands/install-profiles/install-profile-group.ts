@@ -1,10 +1,9 @@
 /** The commands of install profiles. The REST API and the command line call them workflows (docs/nodes.md). */
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { parse } from 'yaml';
 import type { CommandContext } from '../../command-context.ts';
-import { UsageError } from '../../errors/usage-error.ts';
+import type { Answer } from '../../connection/rest-client.ts';
 import { addListing, addOutput, addReason } from '../../input/options.ts';
+import { fileSource, readYaml } from '../../input/yaml-file.ts';
 import { type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
 import { type ListingOptions, writeListing } from '../../output/listing.ts';
 import { plainText } from '../../output/plain-text.ts';
@@ -22,10 +21,6 @@ interface ProfileBody {
   readonly has_user_data: boolean;
   readonly user_data: string | null;
   readonly network_config: string | null;
-}
-
-interface Answer<T> {
-  readonly data: T;
 }
 
 const imageText = ({ image }: ProfileBody): string => image?.name ?? image?.url ?? '';
@@ -60,34 +55,15 @@ function createProfile(context: CommandContext): Command {
     .requiredOption('-f, --file <path>', 'the file; - reads it from stdin');
   return addOutput(addReason(command)).action(
     context.restAction<{ output: OutputFormat; file: string }>(async ({ options, rest }) => {
-      const { data } = await rest.call<Answer<ProfileBody>>(
-        'POST',
-        '/workflows',
-        readFile(context, options.file),
-      );
+      const source = fileSource(options.file, context.pathOf(options.file), context.stdin);
+      const { document } = await readYaml(source, { noun: 'a workflow' });
+      const { data } = await rest.call<Answer<ProfileBody>>('POST', '/workflows', document.toJS());
       writeOne(context.out, options.output, PROFILES, data, () =>
         context.out.line(`stored workflow ${plainText(data.name)}`),
       );
       return 'ok';
     }),
   );
-}
-
-function readFile(context: CommandContext, given: string): unknown {
-  const file = given === '-' ? 0 : context.pathOf(given);
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(
-      `${given} can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
-    );
-  }
-  try {
-    return parse(text);
-  } catch (error) {
-    throw new UsageError(`${given}: ${(error as Error).message.split('\n')[0]}`);
-  }
 }
 
 function listProfiles(context: CommandContext): Command {

@@ -5,7 +5,7 @@ import { installLifecycle } from '../../../domain/install/install-state.ts';
 import { statesOf } from '../../../domain/lifecycle/lifecycle.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { CallError } from '../../connection/call-error.ts';
-import type { Rest } from '../../connection/rest-client.ts';
+import type { Answer, Rest } from '../../connection/rest-client.ts';
 import { restPages } from '../../connection/rest-pages.ts';
 import { status } from '../../connection/status.ts';
 import { type Exit, worstExit } from '../../errors/exit-code.ts';
@@ -16,7 +16,7 @@ import { addNodeReason, addOutput, oneOf, several } from '../../input/options.ts
 import { typedIds } from '../../input/typed-ids.ts';
 import { isForPeople, type OutputFormat, type Rendering, writeList } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
-import type { Answer, NodeBody } from '../../rendering/node-rendering.ts';
+import type { NodeBody } from '../../rendering/node-rendering.ts';
 
 interface ResultBody {
   readonly id: string;

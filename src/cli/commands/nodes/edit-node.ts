@@ -2,11 +2,12 @@
 import { Command, Option } from 'commander';
 import { ARCHITECTURES, BOOT_MODES } from '../../../domain/install/node.ts';
 import type { CommandContext } from '../../command-context.ts';
+import type { Answer } from '../../connection/rest-client.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { addOutput, addReason, oneOf } from '../../input/options.ts';
 import { type OutputFormat, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
-import { type Answer, type NodeBody, nodePath, nodes } from '../../rendering/node-rendering.ts';
+import { type NodeBody, nodePath, nodes } from '../../rendering/node-rendering.ts';
 
 /** The field that each option sets. */
 const FIELDS = {

@@ -1,9 +1,10 @@
 /** A one-time URL for the next boot of a node. */
 import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
+import type { Answer } from '../../connection/rest-client.ts';
 import { addOutput } from '../../input/options.ts';
 import { type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
-import type { Answer } from '../../rendering/node-rendering.ts';
+import type {} from '../../rendering/node-rendering.ts';
 
 interface BootUrlBody {
   readonly url: string;

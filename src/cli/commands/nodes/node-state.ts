@@ -3,11 +3,11 @@ import { Command } from 'commander';
 import { installLifecycle } from '../../../domain/install/install-state.ts';
 import { statesOf } from '../../../domain/lifecycle/lifecycle.ts';
 import type { CommandContext } from '../../command-context.ts';
-import type { Rest } from '../../connection/rest-client.ts';
+import type { Answer, Rest } from '../../connection/rest-client.ts';
 import { addNodeReason, addOutput, addReason } from '../../input/options.ts';
 import { type OutputFormat, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
-import { type Answer, type NodeBody, nodePath, nodes } from '../../rendering/node-rendering.ts';
+import { type NodeBody, nodePath, nodes } from '../../rendering/node-rendering.ts';
 
 interface ChangeOptions {
   readonly output: OutputFormat;

@@ -1,11 +1,12 @@
 /** Statistics of nodes, and stalled installations. */
 import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
+import type { Answer } from '../../connection/rest-client.ts';
 import { restPages } from '../../connection/rest-pages.ts';
 import { addListing, addOutput } from '../../input/options.ts';
 import { type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
 import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
-import { type Answer, type NodeBody, nodes } from '../../rendering/node-rendering.ts';
+import { type NodeBody, nodes } from '../../rendering/node-rendering.ts';
 
 interface StatsBody {
   readonly total: number;

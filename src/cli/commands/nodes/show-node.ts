@@ -4,10 +4,11 @@ import { type Erasure, erasureLines, outcomeText } from '../../../domain/install
 import type { HardwareInventory } from '../../../domain/install/hardware-inventory.ts';
 import { hardwareLines } from '../../../domain/install/hardware-text.ts';
 import type { CommandContext } from '../../command-context.ts';
+import type { Answer } from '../../connection/rest-client.ts';
 import { addOutput } from '../../input/options.ts';
 import { type OutputFormat, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
-import { type Answer, type NodeBody, nodePath, nodes } from '../../rendering/node-rendering.ts';
+import { type NodeBody, nodePath, nodes } from '../../rendering/node-rendering.ts';
 
 export function showNode(context: CommandContext): Command {
   const command = new Command('show')
