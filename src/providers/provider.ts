@@ -335,6 +335,7 @@ export interface Capabilities {
   readonly volumes: VolumeControl;
   readonly drives: DriveControl;
   readonly burnIn: BurnInControl;
+  readonly console: SerialConsole;
   readonly upstream: Upstream;
 }
 

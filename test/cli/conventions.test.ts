@@ -99,7 +99,7 @@ describe('every command', () => {
     ).toEqual([]);
   });
 
-  it('that asks for confirmation can be told not to', () => {
+  it('that asks for confirmation has a flag that answers', () => {
     const nodes = all.filter(({ path }) => /^node (approve|tag|workflow)$/.test(path));
     expect(missing(['--yes', '--dry-run'], nodes)).toEqual([]);
   });

@@ -137,9 +137,9 @@ describe('lists', () => {
 
   it('have a show for one of them', async () => {
     expect((await run('token show admin')).stdout).toMatch(/^Name: +\S+\nRole: +admin\n/);
-    expect(await run('token show nobody')).toMatchObject({
+    expect(await run('token show none-such')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('there is no token nobody [TOKEN_NOT_FOUND]'),
+      stderr: expect.stringContaining('there is no token none-such [TOKEN_NOT_FOUND]'),
     });
   });
 });

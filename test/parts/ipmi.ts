@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type IpmiSensor, sensorCommands } from './ipmi-sensors.ts';
+import type { SerialLine } from './serial-line.ts';
 
 const USER = 'admin';
 /** Of a shape that can be searched for in everything that is written anywhere. */
@@ -105,11 +106,14 @@ export interface BmcOptions {
   readonly machine?: string;
   /** None without it. */
   readonly sensors?: readonly IpmiSensor[];
+  /** The machine's serial line, which its SOL is for. */
+  readonly serial?: SerialLine;
 }
 
 export async function startBmc({
   machine = 'exec sleep 100000',
   sensors = [],
+  serial,
 }: BmcOptions = {}): Promise<IpmiBmc> {
   const dir = mkdtempSync(join(tmpdir(), 'ingot-bmc-'));
   const file = (name: string) => join(dir, name);

@@ -42,6 +42,7 @@ const METHODS = {
   inspect: { host: 'read', bmc: 'read', cluster: 'read' },
   inventory: { readHardware: 'read' },
   sensors: { read: 'read' },
+  console: { open: 'read' },
   media: { inserted: 'read', insert: 'effect', eject: 'effect' },
   bios: { compare: 'read', stage: 'effect', taskState: 'read' },
   bootOrder: { compare: 'read', stage: 'effect', taskState: 'read' },

@@ -187,6 +187,12 @@ const cases: Cases = {
     throughRedfish,
     () => images.url,
   ),
+  'console.open': {
+    run: async ({ machine, signal }) => {
+      const connection = await site.can.console.open(machine, { signal, inUse: 'leave' });
+      await connection.close();
+    },
+  },
   'netboot.bootDevice': { prepare: switchedOn, run: (call) => site.can.netboot.bootDevice(call) },
   'netboot.setBootDevice': {
     prepare: switchedOn,

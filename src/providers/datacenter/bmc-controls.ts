@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { AddressRule } from '../../connections/address-rules.ts';
 import type { SourceOfMachine } from '../../connections/credential-source.ts';
 import { isUrl } from '../../connections/endpoint.ts';
+import { LoginBreaker } from '../../connections/login-breaker.ts';
 import type { KnownLog } from '../../domain/hardware/hardware-log.ts';
 import type { HardwareReading } from '../../domain/hardware/hardware-reading.ts';
 import type { Machine } from '../../domain/machine/machine.ts';

@@ -165,6 +165,47 @@ export class Bmcs {
     };
   }
 
+  /** For a program that stays in its session: the BMC is ours until `start` returns. */
+  async startSession<T>(
+    machine: Machine,
+    { endpoint, signal }: { readonly endpoint: Endpoint; readonly signal: AbortSignal },
+    start: (session: IpmiSession) => Promise<T>,
+  ): Promise<T> {
+    const resolved = await this.#resolve(endpoint, signal);
+    const where = endpointText(resolved);
+    const login = await this.#login(machine, signal);
+    const account = `${login.user}@${where}`;
+    this.#breaker.check(account, login.fingerprint);
+    const session: IpmiSession = {
+      where,
+      args: this.#options(resolved, login, this.#patience),
+      password: login.password,
+      limitMs: this.#patience.limitMs,
+      run: (...command) => this.#run(resolved, command, { machine, patience: this.#patience, signal }),
+      accepted: () => this.#breaker.accepted(account),
+      failure: (command, end) => {
+        const { reason, failure } = ipmiFailure(where, command, end);
+        if (reason === 'AuthenticationFailed') this.#breaker.refused(account, login.fingerprint);
+        return new BmcFailure(reason, failure, where);
+      },
+    };
+    return this.#mutex.run(where, signal, () => start(session));
+  }
+
+  /** One command that changes nothing. Null: an operation is using the BMC. */
+  async tryAsk(
+    machine: Machine,
+    { endpoint, signal }: { readonly endpoint: Endpoint; readonly signal: AbortSignal },
+    command: readonly string[],
+  ): Promise<string | null> {
+    const resolved = await this.#resolve(endpoint, signal);
+    const where = endpointText(resolved);
+    if (this.#mutex.isLocked(where)) return null;
+    return this.#mutex.run(where, signal, () =>
+      this.#run(resolved, command, { machine, patience: PROBE, signal }),
+    );
+  }
+
   /** Null: an operation is using it. */
   async probe(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null> {
     try {

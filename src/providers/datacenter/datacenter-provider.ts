@@ -85,7 +85,10 @@ function capabilitiesOf(
   bmcs: BmcControls,
   bmc: NonNullable<DatacenterConfiguration['bmc']>,
   hosts: SshHosts,
-): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing' | 'burnIn' | 'inventory' | 'sensors' | 'media'> &
+): Pick<
+  Capabilities,
+  'power' | 'netboot' | 'imaging' | 'erasing' | 'burnIn' | 'inventory' | 'sensors' | 'media' | 'console'
+> &
   RedfishChanges {
   const options = {
     power: createBmcPower({ controlOf: bmcs.of, remoteExec: hosts }),

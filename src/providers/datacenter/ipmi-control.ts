@@ -6,6 +6,7 @@ import type { BmcControl } from './bmc-control.ts';
 import { bootDeviceNotSet, isRefusedByBmc } from './bmc-refusal.ts';
 import { type Bmc, BmcFailure, type Bmcs, powerOf } from './bmcs.ts';
 import { type IpmiBootDevice, parseBootFlags } from './boot-flags.ts';
+import { openIpmiConsole } from './ipmi-console.ts';
 import { readIpmiSensors } from './ipmi-sensors.ts';
 
 /**

@@ -83,7 +83,8 @@ export function startTypedIpmitool(
 
 function spawnOptions(password: string) {
   return {
-    env: { PATH: process.env.PATH, LC_ALL: 'C', IPMITOOL_PASSWORD: password },
+    // Times are printed for the time zone of the process.
+    env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', IPMITOOL_PASSWORD: password },
     // In a process group of its own: Ctrl-C on our terminal is for us, and we finish what we have started.
     detached: true,
   } as const;
@@ -91,13 +92,7 @@ function spawnOptions(password: string) {
 
 function startProgram<Child>(spawned: () => Child): Child {
   try {
-    return spawn('ipmitool', args, {
-      // Times are printed for the time zone of the process.
-      env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', IPMITOOL_PASSWORD: password },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      // In a process group of its own: Ctrl-C on our terminal is for us, and we finish what we have started.
-      detached: true,
-    });
+    return spawned();
   } catch (error) {
     throw notStarted(error as NodeJS.ErrnoException);
   }

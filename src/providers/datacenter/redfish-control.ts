@@ -62,6 +62,7 @@ export function createRedfishControl(
         ...(await readSensors(service, system)),
         log: await readLog(service, system, known),
       })),
+    openConsole: (machine, options) => openRedfishConsole({ services, ...consoles }, machine, options),
     checkRedfish: () => {},
     async probe(machine, signal) {
       try {

@@ -43,6 +43,7 @@ export function createFakeProvider({ name, world, now, switchesPower }: FakeProv
       sensors: { read: async (machine, known) => fakeReading(machine, known, now()) },
       media: createFakeMedia(tasks),
       ...createFakeChanges(tasks),
+      console: createFakeConsole(),
       netboot: createFakeNetboot(tasks),
       imaging: createFakeImaging(tasks),
       erasing: createFakeErasing(tasks),

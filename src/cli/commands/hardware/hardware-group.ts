@@ -16,8 +16,8 @@ import type { Column } from '../../output/table.ts';
 import { instantText } from '../../output/time-text.ts';
 import { listLemons } from './list-lemons.ts';
 import { profileGroup } from './profile-group.ts';
-import { showBurnIn } from './show-burn-in.ts';
 import { listLog, listSensors } from './sensor-commands.ts';
+import { showBurnIn } from './show-burn-in.ts';
 import { showHardware } from './show-hardware.ts';
 
 export function hardwareGroup(context: CommandContext): Command {

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/fleet/v1/hardware_service.proto.
  */
 export const file_baremetal_fleet_v1_hardware_service: GenFile = /*@__PURE__*/
-  fileDesc("CiliYXJlbWV0YWwvZmxlZXQvdjEvaGFyZHdhcmVfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIkYKGkdldEVyYXNlQ2VydGlmaWNhdGVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJIvgCChBFcmFzZUNlcnRpZmljYXRlEhIKCm1hY2hpbmVfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJEi0KCWlzc3VlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZG9jdW1lbnQYBCABKAkSDgoGa2V5X2lkGAUgASgJEhIKCnB1YmxpY19rZXkYBiABKAkSEQoJc2lnbmF0dXJlGAcgASgJEg8KB291dGNvbWUYCCABKAkSEQoJZXJhc2VkX2J5GAkgASgJEhQKDHJlcXVlc3RlZF9ieRgKIAEoCRIOCgZ2ZW5kb3IYCyABKAkSDQoFbW9kZWwYDCABKAkSFQoNc2VyaWFsX251bWJlchgNIAEoCRIMCgR1dWlkGA4gASgJEi8KBmRyaXZlcxgPIAMoCzIfLmJhcmVtZXRhbC5mbGVldC52MS5FcmFzZWREcml2ZRITCgtub3RfdG91Y2hlZBgQIAMoCSLIAQoLRXJhc2VkRHJpdmUSDAoEbmFtZRgBIAEoCRINCgVtb2RlbBgCIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSDgoGbWV0aG9kGAUgASgJEg4KBnJlc3VsdBgGIAEoCRIQCgh2ZXJpZmllZBgHIAEoCRIQCghub3RfZG9uZRgIIAEoCRItCgllcmFzZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjwKEEdldEJ1cm5JblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIUCgxvcGVyYXRpb25faWQYAiABKAkikgIKBkJ1cm5JbhISCgptYWNoaW5lX2lkGAEgASgJEhQKDG9wZXJhdGlvbl9pZBgCIAEoCRINCgV0ZXN0cxgDIAMoCRIPCgdzZWNvbmRzGAQgASgFEg0KBXN0YXRlGAUgASgJEg8KB3BlcmNlbnQYBiABKAUSMQoHcmVzdWx0cxgHIAMoCzIgLmJhcmVtZXRhbC5mbGVldC52MS5CdXJuSW5SZXN1bHQSDQoFZXJyb3IYCCABKAkSLgoKb3JkZXJlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlsKDEJ1cm5JblJlc3VsdBIMCgR0ZXN0GAEgASgJEgwKBHBhcnQYAiABKAkSDgoGcmVzdWx0GAMgASgJEg4KBmRldGFpbBgEIAEoCRIPCgdzZWNvbmRzGAUgASgFIigKEkdldEhhcmR3YXJlUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJIvcECghIYXJkd2FyZRISCgptYWNoaW5lX2lkGAEgASgJEjIKBnN5c3RlbRgCIAEoCzIiLmJhcmVtZXRhbC5mbGVldC52MS5TeXN0ZW1IYXJkd2FyZRIxCgpwcm9jZXNzb3JzGAMgAygLMh0uYmFyZW1ldGFsLmZsZWV0LnYxLlByb2Nlc3NvchIUCgxtZW1vcnlfYnl0ZXMYBCABKAMSOAoObWVtb3J5X21vZHVsZXMYBSADKAsyIC5iYXJlbWV0YWwuZmxlZXQudjEuTWVtb3J5TW9kdWxlEikKBmRyaXZlcxgGIAMoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5Ecml2ZRItCgRuaWNzGAcgAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLk5ldHdvcmtQb3J0EiUKBGdwdXMYCCADKAsyFy5iYXJlbWV0YWwuZmxlZXQudjEuR3B1EjQKDHBjaWVfZGV2aWNlcxgJIAMoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QY2llRGV2aWNlEjcKDnBvd2VyX3N1cHBsaWVzGAogAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLlBvd2VyU3VwcGx5Ei4KCGZpcm13YXJlGAsgAygLMhwuYmFyZW1ldGFsLmZsZWV0LnYxLkZpcm13YXJlEjMKB3NvdXJjZXMYDCADKAsyIi5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVTb3VyY2USEQoJY3B1X21vZGVsGA0gASgJEhEKCWNwdV9jb3JlcxgOIAEoBRIQCghwcm9maWxlcxgPIAMoCRITCgtkaWZmZXJlbmNlcxgQIAMoCSKSAQoOSGFyZHdhcmVTb3VyY2USDgoGc291cmNlGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSLwoLcmVwb3J0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNoYW5nZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIk0KClBhcnRPcmlnaW4SDgoGc291cmNlGAEgASgJEi8KC3JlcG9ydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKBAgoOU3lzdGVtSGFyZHdhcmUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDgoGdmVuZG9yGAIgASgJEg0KBW1vZGVsGAMgASgJEgsKA3NrdRgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEgwKBHV1aWQYBiABKAkSFAoMYmlvc192ZXJzaW9uGAcgASgJEhMKC2Jpb3NfdmVuZG9yGAggASgJEhEKCWJpb3NfZGF0ZRgJIAEoCRITCgtib2FyZF9tb2RlbBgKIAEoCRIbChNib2FyZF9zZXJpYWxfbnVtYmVyGAsgASgJIt4BCglQcm9jZXNzb3ISLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRINCgVtb2RlbBgDIAEoCRIUCgxtYW51ZmFjdHVyZXIYBCABKAkSFAoMYXJjaGl0ZWN0dXJlGAUgASgJEg0KBWNvcmVzGAYgASgFEg8KB3RocmVhZHMYByABKAUSFQoNc2VyaWFsX251bWJlchgIIAEoCRIRCgltaWNyb2NvZGUYCSABKAkSDgoGaGVhbHRoGAogASgJItMBCgxNZW1vcnlNb2R1bGUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRISCgpzaXplX2J5dGVzGAMgASgDEgwKBHR5cGUYBCABKAkSEQoJc3BlZWRfbXRzGAUgASgFEhQKDG1hbnVmYWN0dXJlchgGIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAcgASgJEhMKC3BhcnRfbnVtYmVyGAggASgJEg4KBmhlYWx0aBgJIAEoCSK5AgoFRHJpdmUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRIMCgRuYW1lGAMgASgJEg0KBW1vZGVsGAQgASgJEhQKDG1hbnVmYWN0dXJlchgFIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAYgASgJEhMKC3BhcnRfbnVtYmVyGAcgASgJEhIKCnNpemVfYnl0ZXMYCCABKAMSEAoIcHJvdG9jb2wYCSABKAkSDQoFbWVkaWEYCiABKAkSGAoQZmlybXdhcmVfdmVyc2lvbhgLIAEoCRIeChFsaWZlX2xlZnRfcGVyY2VudBgMIAEoBUgAiAEBEg4KBmhlYWx0aBgNIAEoCUIUChJfbGlmZV9sZWZ0X3BlcmNlbnQixAIKC05ldHdvcmtQb3J0Ei4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEgwKBHNsb3QYAiABKAkSDAoEbmFtZRgDIAEoCRITCgttYWNfYWRkcmVzcxgEIAEoCRISCgpzcGVlZF9tYnBzGAUgASgDEhEKBGxpbmsYBiABKAhIAIgBARIUCgxtYW51ZmFjdHVyZXIYByABKAkSDQoFbW9kZWwYCCABKAkSFQoNc2VyaWFsX251bWJlchgJIAEoCRITCgtwYXJ0X251bWJlchgKIAEoCRIYChBmaXJtd2FyZV92ZXJzaW9uGAsgASgJEhEKCW5laWdoYm91chgMIAEoCRIWCg5uZWlnaGJvdXJfcG9ydBgNIAEoCRIOCgZoZWFsdGgYDiABKAlCBwoFX2xpbmsijwIKA0dwdRIuCgZvcmlnaW4YASABKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuUGFydE9yaWdpbhIMCgRzbG90GAIgASgJEg0KBW1vZGVsGAMgASgJEhQKDG1hbnVmYWN0dXJlchgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEhMKC3BhcnRfbnVtYmVyGAYgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YByABKAkSFAoMbWVtb3J5X2J5dGVzGAggASgDEhMKC3BjaV9hZGRyZXNzGAkgASgJEhEKCXZlbmRvcl9pZBgKIAEoCRIRCglkZXZpY2VfaWQYCyABKAkSDgoGaGVhbHRoGAwgASgJItsBCgpQY2llRGV2aWNlEi4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEgwKBHNsb3QYAiABKAkSDQoFbW9kZWwYAyABKAkSFAoMbWFudWZhY3R1cmVyGAQgASgJEhQKDGRldmljZV9jbGFzcxgFIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAYgASgJEhMKC3BhcnRfbnVtYmVyGAcgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YCCABKAkSDgoGaGVhbHRoGAkgASgJIt4BCgtQb3dlclN1cHBseRIuCgZvcmlnaW4YASABKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuUGFydE9yaWdpbhIMCgRzbG90GAIgASgJEg0KBW1vZGVsGAMgASgJEhQKDG1hbnVmYWN0dXJlchgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEhMKC3BhcnRfbnVtYmVyGAYgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YByABKAkSFgoOY2FwYWNpdHlfd2F0dHMYCCABKAUSDgoGaGVhbHRoGAkgASgJImwKCEZpcm13YXJlEi4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEhEKCWNvbXBvbmVudBgCIAEoCRIMCgRuYW1lGAMgASgJEg8KB3ZlcnNpb24YBCABKAkiZwoaTGlzdEhhcmR3YXJlQ2hhbmdlc1JlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiawobTGlzdEhhcmR3YXJlQ2hhbmdlc1Jlc3BvbnNlEjMKB2NoYW5nZXMYASADKAsyIi5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVDaGFuZ2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqwBCg5IYXJkd2FyZUNoYW5nZRISCgptYWNoaW5lX2lkGAEgASgJEg4KBnNvdXJjZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgFEiwKCGZvdW5kX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghmb3VuZF9ieRgFIAEoCRIUCgxvcGVyYXRpb25faWQYBiABKAkSDwoHY2hhbmdlcxgHIAMoCSJjChNEaWZmSGFyZHdhcmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSDgoGc291cmNlGAIgASgJEhQKDGZyb21fdmVyc2lvbhgDIAEoBRISCgp0b192ZXJzaW9uGAQgASgFIsUBCgxIYXJkd2FyZURpZmYSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSFAoMZnJvbV92ZXJzaW9uGAMgASgFEhIKCnRvX3ZlcnNpb24YBCABKAUSKwoHZnJvbV9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdG9fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2NoYW5nZXMYByADKAkilwEKD0hhcmR3YXJlUHJvZmlsZRIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg0KBW1hdGNoGAMgASgJEg4KBmV4cGVjdBgEIAMoCRISCgpjcmVhdGVkX2J5GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlEKGVNldEhhcmR3YXJlUHJvZmlsZVJlcXVlc3QSNAoHcHJvZmlsZRgBIAEoCzIjLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZVByb2ZpbGUiHQobTGlzdEhhcmR3YXJlUHJvZmlsZXNSZXF1ZXN0IlUKHExpc3RIYXJkd2FyZVByb2ZpbGVzUmVzcG9uc2USNQoIcHJvZmlsZXMYASADKAsyIy5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVQcm9maWxlIiwKHERlbGV0ZUhhcmR3YXJlUHJvZmlsZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJPChVJbnNwZWN0TWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEg4KBnJlYXNvbhgDIAEoCTKgBwoPSGFyZHdhcmVTZXJ2aWNlElMKC0dldEhhcmR3YXJlEiYuYmFyZW1ldGFsLmZsZWV0LnYxLkdldEhhcmR3YXJlUmVxdWVzdBocLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZRJ2ChNMaXN0SGFyZHdhcmVDaGFuZ2VzEi4uYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RIYXJkd2FyZUNoYW5nZXNSZXF1ZXN0Gi8uYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RIYXJkd2FyZUNoYW5nZXNSZXNwb25zZRJZCgxEaWZmSGFyZHdhcmUSJy5iYXJlbWV0YWwuZmxlZXQudjEuRGlmZkhhcmR3YXJlUmVxdWVzdBogLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZURpZmYSVAoOSW5zcGVjdE1hY2hpbmUSKS5iYXJlbWV0YWwuZmxlZXQudjEuSW5zcGVjdE1hY2hpbmVSZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJrChNHZXRFcmFzZUNlcnRpZmljYXRlEi4uYmFyZW1ldGFsLmZsZWV0LnYxLkdldEVyYXNlQ2VydGlmaWNhdGVSZXF1ZXN0GiQuYmFyZW1ldGFsLmZsZWV0LnYxLkVyYXNlQ2VydGlmaWNhdGUSTQoJR2V0QnVybkluEiQuYmFyZW1ldGFsLmZsZWV0LnYxLkdldEJ1cm5JblJlcXVlc3QaGi5iYXJlbWV0YWwuZmxlZXQudjEuQnVybkluEmgKElNldEhhcmR3YXJlUHJvZmlsZRItLmJhcmVtZXRhbC5mbGVldC52MS5TZXRIYXJkd2FyZVByb2ZpbGVSZXF1ZXN0GiMuYmFyZW1ldGFsLmZsZWV0LnYxLkhhcmR3YXJlUHJvZmlsZRJ5ChRMaXN0SGFyZHdhcmVQcm9maWxlcxIvLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0SGFyZHdhcmVQcm9maWxlc1JlcXVlc3QaMC5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdEhhcmR3YXJlUHJvZmlsZXNSZXNwb25zZRJuChVEZWxldGVIYXJkd2FyZVByb2ZpbGUSMC5iYXJlbWV0YWwuZmxlZXQudjEuRGVsZXRlSGFyZHdhcmVQcm9maWxlUmVxdWVzdBojLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZVByb2ZpbGViBnByb3RvMw", [file_baremetal_v2_operation, file_google_protobuf_timestamp]);
+  fileDesc("CiliYXJlbWV0YWwvZmxlZXQvdjEvaGFyZHdhcmVfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIkYKGkdldEVyYXNlQ2VydGlmaWNhdGVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJIvgCChBFcmFzZUNlcnRpZmljYXRlEhIKCm1hY2hpbmVfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJEi0KCWlzc3VlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZG9jdW1lbnQYBCABKAkSDgoGa2V5X2lkGAUgASgJEhIKCnB1YmxpY19rZXkYBiABKAkSEQoJc2lnbmF0dXJlGAcgASgJEg8KB291dGNvbWUYCCABKAkSEQoJZXJhc2VkX2J5GAkgASgJEhQKDHJlcXVlc3RlZF9ieRgKIAEoCRIOCgZ2ZW5kb3IYCyABKAkSDQoFbW9kZWwYDCABKAkSFQoNc2VyaWFsX251bWJlchgNIAEoCRIMCgR1dWlkGA4gASgJEi8KBmRyaXZlcxgPIAMoCzIfLmJhcmVtZXRhbC5mbGVldC52MS5FcmFzZWREcml2ZRITCgtub3RfdG91Y2hlZBgQIAMoCSLIAQoLRXJhc2VkRHJpdmUSDAoEbmFtZRgBIAEoCRINCgVtb2RlbBgCIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSDgoGbWV0aG9kGAUgASgJEg4KBnJlc3VsdBgGIAEoCRIQCgh2ZXJpZmllZBgHIAEoCRIQCghub3RfZG9uZRgIIAEoCRItCgllcmFzZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjwKEEdldEJ1cm5JblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIUCgxvcGVyYXRpb25faWQYAiABKAkikgIKBkJ1cm5JbhISCgptYWNoaW5lX2lkGAEgASgJEhQKDG9wZXJhdGlvbl9pZBgCIAEoCRINCgV0ZXN0cxgDIAMoCRIPCgdzZWNvbmRzGAQgASgFEg0KBXN0YXRlGAUgASgJEg8KB3BlcmNlbnQYBiABKAUSMQoHcmVzdWx0cxgHIAMoCzIgLmJhcmVtZXRhbC5mbGVldC52MS5CdXJuSW5SZXN1bHQSDQoFZXJyb3IYCCABKAkSLgoKb3JkZXJlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlsKDEJ1cm5JblJlc3VsdBIMCgR0ZXN0GAEgASgJEgwKBHBhcnQYAiABKAkSDgoGcmVzdWx0GAMgASgJEg4KBmRldGFpbBgEIAEoCRIPCgdzZWNvbmRzGAUgASgFIigKEkdldEhhcmR3YXJlUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJIvcECghIYXJkd2FyZRISCgptYWNoaW5lX2lkGAEgASgJEjIKBnN5c3RlbRgCIAEoCzIiLmJhcmVtZXRhbC5mbGVldC52MS5TeXN0ZW1IYXJkd2FyZRIxCgpwcm9jZXNzb3JzGAMgAygLMh0uYmFyZW1ldGFsLmZsZWV0LnYxLlByb2Nlc3NvchIUCgxtZW1vcnlfYnl0ZXMYBCABKAMSOAoObWVtb3J5X21vZHVsZXMYBSADKAsyIC5iYXJlbWV0YWwuZmxlZXQudjEuTWVtb3J5TW9kdWxlEikKBmRyaXZlcxgGIAMoCzIZLmJhcmVtZXRhbC5mbGVldC52MS5Ecml2ZRItCgRuaWNzGAcgAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLk5ldHdvcmtQb3J0EiUKBGdwdXMYCCADKAsyFy5iYXJlbWV0YWwuZmxlZXQudjEuR3B1EjQKDHBjaWVfZGV2aWNlcxgJIAMoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QY2llRGV2aWNlEjcKDnBvd2VyX3N1cHBsaWVzGAogAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLlBvd2VyU3VwcGx5Ei4KCGZpcm13YXJlGAsgAygLMhwuYmFyZW1ldGFsLmZsZWV0LnYxLkZpcm13YXJlEjMKB3NvdXJjZXMYDCADKAsyIi5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVTb3VyY2USEQoJY3B1X21vZGVsGA0gASgJEhEKCWNwdV9jb3JlcxgOIAEoBRIQCghwcm9maWxlcxgPIAMoCRITCgtkaWZmZXJlbmNlcxgQIAMoCSKSAQoOSGFyZHdhcmVTb3VyY2USDgoGc291cmNlGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSLwoLcmVwb3J0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNoYW5nZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIk0KClBhcnRPcmlnaW4SDgoGc291cmNlGAEgASgJEi8KC3JlcG9ydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKBAgoOU3lzdGVtSGFyZHdhcmUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDgoGdmVuZG9yGAIgASgJEg0KBW1vZGVsGAMgASgJEgsKA3NrdRgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEgwKBHV1aWQYBiABKAkSFAoMYmlvc192ZXJzaW9uGAcgASgJEhMKC2Jpb3NfdmVuZG9yGAggASgJEhEKCWJpb3NfZGF0ZRgJIAEoCRITCgtib2FyZF9tb2RlbBgKIAEoCRIbChNib2FyZF9zZXJpYWxfbnVtYmVyGAsgASgJIt4BCglQcm9jZXNzb3ISLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRINCgVtb2RlbBgDIAEoCRIUCgxtYW51ZmFjdHVyZXIYBCABKAkSFAoMYXJjaGl0ZWN0dXJlGAUgASgJEg0KBWNvcmVzGAYgASgFEg8KB3RocmVhZHMYByABKAUSFQoNc2VyaWFsX251bWJlchgIIAEoCRIRCgltaWNyb2NvZGUYCSABKAkSDgoGaGVhbHRoGAogASgJItMBCgxNZW1vcnlNb2R1bGUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRISCgpzaXplX2J5dGVzGAMgASgDEgwKBHR5cGUYBCABKAkSEQoJc3BlZWRfbXRzGAUgASgFEhQKDG1hbnVmYWN0dXJlchgGIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAcgASgJEhMKC3BhcnRfbnVtYmVyGAggASgJEg4KBmhlYWx0aBgJIAEoCSK5AgoFRHJpdmUSLgoGb3JpZ2luGAEgASgLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLlBhcnRPcmlnaW4SDAoEc2xvdBgCIAEoCRIMCgRuYW1lGAMgASgJEg0KBW1vZGVsGAQgASgJEhQKDG1hbnVmYWN0dXJlchgFIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAYgASgJEhMKC3BhcnRfbnVtYmVyGAcgASgJEhIKCnNpemVfYnl0ZXMYCCABKAMSEAoIcHJvdG9jb2wYCSABKAkSDQoFbWVkaWEYCiABKAkSGAoQZmlybXdhcmVfdmVyc2lvbhgLIAEoCRIeChFsaWZlX2xlZnRfcGVyY2VudBgMIAEoBUgAiAEBEg4KBmhlYWx0aBgNIAEoCUIUChJfbGlmZV9sZWZ0X3BlcmNlbnQixAIKC05ldHdvcmtQb3J0Ei4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEgwKBHNsb3QYAiABKAkSDAoEbmFtZRgDIAEoCRITCgttYWNfYWRkcmVzcxgEIAEoCRISCgpzcGVlZF9tYnBzGAUgASgDEhEKBGxpbmsYBiABKAhIAIgBARIUCgxtYW51ZmFjdHVyZXIYByABKAkSDQoFbW9kZWwYCCABKAkSFQoNc2VyaWFsX251bWJlchgJIAEoCRITCgtwYXJ0X251bWJlchgKIAEoCRIYChBmaXJtd2FyZV92ZXJzaW9uGAsgASgJEhEKCW5laWdoYm91chgMIAEoCRIWCg5uZWlnaGJvdXJfcG9ydBgNIAEoCRIOCgZoZWFsdGgYDiABKAlCBwoFX2xpbmsijwIKA0dwdRIuCgZvcmlnaW4YASABKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuUGFydE9yaWdpbhIMCgRzbG90GAIgASgJEg0KBW1vZGVsGAMgASgJEhQKDG1hbnVmYWN0dXJlchgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEhMKC3BhcnRfbnVtYmVyGAYgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YByABKAkSFAoMbWVtb3J5X2J5dGVzGAggASgDEhMKC3BjaV9hZGRyZXNzGAkgASgJEhEKCXZlbmRvcl9pZBgKIAEoCRIRCglkZXZpY2VfaWQYCyABKAkSDgoGaGVhbHRoGAwgASgJItsBCgpQY2llRGV2aWNlEi4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEgwKBHNsb3QYAiABKAkSDQoFbW9kZWwYAyABKAkSFAoMbWFudWZhY3R1cmVyGAQgASgJEhQKDGRldmljZV9jbGFzcxgFIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAYgASgJEhMKC3BhcnRfbnVtYmVyGAcgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YCCABKAkSDgoGaGVhbHRoGAkgASgJIt4BCgtQb3dlclN1cHBseRIuCgZvcmlnaW4YASABKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuUGFydE9yaWdpbhIMCgRzbG90GAIgASgJEg0KBW1vZGVsGAMgASgJEhQKDG1hbnVmYWN0dXJlchgEIAEoCRIVCg1zZXJpYWxfbnVtYmVyGAUgASgJEhMKC3BhcnRfbnVtYmVyGAYgASgJEhgKEGZpcm13YXJlX3ZlcnNpb24YByABKAkSFgoOY2FwYWNpdHlfd2F0dHMYCCABKAUSDgoGaGVhbHRoGAkgASgJImwKCEZpcm13YXJlEi4KBm9yaWdpbhgBIAEoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5QYXJ0T3JpZ2luEhEKCWNvbXBvbmVudBgCIAEoCRIMCgRuYW1lGAMgASgJEg8KB3ZlcnNpb24YBCABKAkiZwoaTGlzdEhhcmR3YXJlQ2hhbmdlc1JlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiawobTGlzdEhhcmR3YXJlQ2hhbmdlc1Jlc3BvbnNlEjMKB2NoYW5nZXMYASADKAsyIi5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVDaGFuZ2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqwBCg5IYXJkd2FyZUNoYW5nZRISCgptYWNoaW5lX2lkGAEgASgJEg4KBnNvdXJjZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgFEiwKCGZvdW5kX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghmb3VuZF9ieRgFIAEoCRIUCgxvcGVyYXRpb25faWQYBiABKAkSDwoHY2hhbmdlcxgHIAMoCSJjChNEaWZmSGFyZHdhcmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSDgoGc291cmNlGAIgASgJEhQKDGZyb21fdmVyc2lvbhgDIAEoBRISCgp0b192ZXJzaW9uGAQgASgFIsUBCgxIYXJkd2FyZURpZmYSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSFAoMZnJvbV92ZXJzaW9uGAMgASgFEhIKCnRvX3ZlcnNpb24YBCABKAUSKwoHZnJvbV9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdG9fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2NoYW5nZXMYByADKAkilwEKD0hhcmR3YXJlUHJvZmlsZRIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg0KBW1hdGNoGAMgASgJEg4KBmV4cGVjdBgEIAMoCRISCgpjcmVhdGVkX2J5GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlEKGVNldEhhcmR3YXJlUHJvZmlsZVJlcXVlc3QSNAoHcHJvZmlsZRgBIAEoCzIjLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZVByb2ZpbGUiHQobTGlzdEhhcmR3YXJlUHJvZmlsZXNSZXF1ZXN0IlUKHExpc3RIYXJkd2FyZVByb2ZpbGVzUmVzcG9uc2USNQoIcHJvZmlsZXMYASADKAsyIy5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVQcm9maWxlIiwKHERlbGV0ZUhhcmR3YXJlUHJvZmlsZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSI2ChJMaXN0U2Vuc29yc1JlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIMCgRraW5kGAIgASgJIuwBChNMaXN0U2Vuc29yc1Jlc3BvbnNlEisKB3NlbnNvcnMYASADKAsyGi5iYXJlbWV0YWwuZmxlZXQudjEuU2Vuc29yEjcKCmNvbXBvbmVudHMYAiADKAsyIy5iYXJlbWV0YWwuZmxlZXQudjEuQ29tcG9uZW50SGVhbHRoEisKB3JlYWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Byb2JsZW0YBCABKAkSMQoNcHJvYmxlbV9zaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAikAIKBlNlbnNvchIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSEgoFdmFsdWUYAyABKAFIAIgBARIMCgR1bml0GAQgASgJEg4KBmhlYWx0aBgFIAEoCRIZCgxsb3dfY3JpdGljYWwYBiABKAFIAYgBARIYCgtsb3dfd2FybmluZxgHIAEoAUgCiAEBEhkKDGhpZ2hfd2FybmluZxgIIAEoAUgDiAEBEhoKDWhpZ2hfY3JpdGljYWwYCSABKAFIBIgBAUIICgZfdmFsdWVCDwoNX2xvd19jcml0aWNhbEIOCgxfbG93X3dhcm5pbmdCDwoNX2hpZ2hfd2FybmluZ0IQCg5faGlnaF9jcml0aWNhbCI0Cg9Db21wb25lbnRIZWFsdGgSEQoJY29tcG9uZW50GAEgASgJEg4KBmhlYWx0aBgCIAEoCSJLChdHZXRTZW5zb3JIaXN0b3J5UmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEg0KBW5hbWVzGAIgAygJEg0KBWhvdXJzGAMgASgFIlUKDVNlbnNvckhpc3RvcnkSEgoKbWFjaGluZV9pZBgBIAEoCRIwCgZzZXJpZXMYAiADKAsyIC5iYXJlbWV0YWwuZmxlZXQudjEuU2Vuc29yU2VyaWVzImkKDFNlbnNvclNlcmllcxIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSDAoEdW5pdBgDIAEoCRIvCgZwb2ludHMYBCADKAsyHy5iYXJlbWV0YWwuZmxlZXQudjEuU2Vuc29yUG9pbnQiRAoLU2Vuc29yUG9pbnQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXZhbHVlGAIgASgBImUKFkxpc3RIYXJkd2FyZUxvZ1JlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIQCghzZXZlcml0eRgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJpChdMaXN0SGFyZHdhcmVMb2dSZXNwb25zZRI1CgdlbnRyaWVzGAEgAygLMiQuYmFyZW1ldGFsLmZsZWV0LnYxLkhhcmR3YXJlTG9nRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJItMBChBIYXJkd2FyZUxvZ0VudHJ5EhIKCm1hY2hpbmVfaWQYASABKAkSEAoIZW50cnlfaWQYAiABKAkSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGZvdW5kX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghzZXZlcml0eRgFIAEoCRIQCghjYXRlZ29yeRgGIAEoCRIOCgZzZW5zb3IYByABKAkSDwoHbWVzc2FnZRgIIAEoCSIqChRHZXRMZW1vblNjb3JlUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJIm8KCkxlbW9uU2NvcmUSEgoKbWFjaGluZV9pZBgBIAEoCRINCgVzY29yZRgCIAEoBRIPCgdyZWFzb25zGAMgAygJEi0KCXNjb3JlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSgoRTGlzdExlbW9uc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIl0KEkxpc3RMZW1vbnNSZXNwb25zZRIuCgZsZW1vbnMYASADKAsyHi5iYXJlbWV0YWwuZmxlZXQudjEuTGVtb25TY29yZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiTwoVSW5zcGVjdE1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIOCgZyZWFzb24YAyABKAkyiAsKD0hhcmR3YXJlU2VydmljZRJTCgtHZXRIYXJkd2FyZRImLmJhcmVtZXRhbC5mbGVldC52MS5HZXRIYXJkd2FyZVJlcXVlc3QaHC5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmUSdgoTTGlzdEhhcmR3YXJlQ2hhbmdlcxIuLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0SGFyZHdhcmVDaGFuZ2VzUmVxdWVzdBovLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0SGFyZHdhcmVDaGFuZ2VzUmVzcG9uc2USWQoMRGlmZkhhcmR3YXJlEicuYmFyZW1ldGFsLmZsZWV0LnYxLkRpZmZIYXJkd2FyZVJlcXVlc3QaIC5iYXJlbWV0YWwuZmxlZXQudjEuSGFyZHdhcmVEaWZmElQKDkluc3BlY3RNYWNoaW5lEikuYmFyZW1ldGFsLmZsZWV0LnYxLkluc3BlY3RNYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SawoTR2V0RXJhc2VDZXJ0aWZpY2F0ZRIuLmJhcmVtZXRhbC5mbGVldC52MS5HZXRFcmFzZUNlcnRpZmljYXRlUmVxdWVzdBokLmJhcmVtZXRhbC5mbGVldC52MS5FcmFzZUNlcnRpZmljYXRlEk0KCUdldEJ1cm5JbhIkLmJhcmVtZXRhbC5mbGVldC52MS5HZXRCdXJuSW5SZXF1ZXN0GhouYmFyZW1ldGFsLmZsZWV0LnYxLkJ1cm5JbhJeCgtMaXN0U2Vuc29ycxImLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0U2Vuc29yc1JlcXVlc3QaJy5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdFNlbnNvcnNSZXNwb25zZRJiChBHZXRTZW5zb3JIaXN0b3J5EisuYmFyZW1ldGFsLmZsZWV0LnYxLkdldFNlbnNvckhpc3RvcnlSZXF1ZXN0GiEuYmFyZW1ldGFsLmZsZWV0LnYxLlNlbnNvckhpc3RvcnkSagoPTGlzdEhhcmR3YXJlTG9nEiouYmFyZW1ldGFsLmZsZWV0LnYxLkxpc3RIYXJkd2FyZUxvZ1JlcXVlc3QaKy5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdEhhcmR3YXJlTG9nUmVzcG9uc2USWQoNR2V0TGVtb25TY29yZRIoLmJhcmVtZXRhbC5mbGVldC52MS5HZXRMZW1vblNjb3JlUmVxdWVzdBoeLmJhcmVtZXRhbC5mbGVldC52MS5MZW1vblNjb3JlElsKCkxpc3RMZW1vbnMSJS5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdExlbW9uc1JlcXVlc3QaJi5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdExlbW9uc1Jlc3BvbnNlEmgKElNldEhhcmR3YXJlUHJvZmlsZRItLmJhcmVtZXRhbC5mbGVldC52MS5TZXRIYXJkd2FyZVByb2ZpbGVSZXF1ZXN0GiMuYmFyZW1ldGFsLmZsZWV0LnYxLkhhcmR3YXJlUHJvZmlsZRJ5ChRMaXN0SGFyZHdhcmVQcm9maWxlcxIvLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0SGFyZHdhcmVQcm9maWxlc1JlcXVlc3QaMC5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdEhhcmR3YXJlUHJvZmlsZXNSZXNwb25zZRJuChVEZWxldGVIYXJkd2FyZVByb2ZpbGUSMC5iYXJlbWV0YWwuZmxlZXQudjEuRGVsZXRlSGFyZHdhcmVQcm9maWxlUmVxdWVzdBojLmJhcmVtZXRhbC5mbGVldC52MS5IYXJkd2FyZVByb2ZpbGViBnByb3RvMw", [file_baremetal_v2_operation, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.fleet.v1.GetEraseCertificateRequest
@@ -1429,6 +1429,507 @@ export const DeleteHardwareProfileRequestSchema: GenMessage<DeleteHardwareProfil
   messageDesc(file_baremetal_fleet_v1_hardware_service, 28);
 
 /**
+ * @generated from message baremetal.fleet.v1.ListSensorsRequest
+ */
+export type ListSensorsRequest = Message<"baremetal.fleet.v1.ListSensorsRequest"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * temperature, fan, power, voltage, current or other. Empty: all.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.ListSensorsRequest.
+ * Use `create(ListSensorsRequestSchema)` to create a new message.
+ */
+export const ListSensorsRequestSchema: GenMessage<ListSensorsRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 29);
+
+/**
+ * @generated from message baremetal.fleet.v1.ListSensorsResponse
+ */
+export type ListSensorsResponse = Message<"baremetal.fleet.v1.ListSensorsResponse"> & {
+  /**
+   * @generated from field: repeated baremetal.fleet.v1.Sensor sensors = 1;
+   */
+  sensors: Sensor[];
+
+  /**
+   * @generated from field: repeated baremetal.fleet.v1.ComponentHealth components = 2;
+   */
+  components: ComponentHealth[];
+
+  /**
+   * The last reading that succeeded. Not set: none yet.
+   *
+   * @generated from field: google.protobuf.Timestamp read_at = 3;
+   */
+  readAt?: Timestamp | undefined;
+
+  /**
+   * Why the last reading failed; what is known stays. Empty: it did not.
+   *
+   * @generated from field: string problem = 4;
+   */
+  problem: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp problem_since = 5;
+   */
+  problemSince?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.ListSensorsResponse.
+ * Use `create(ListSensorsResponseSchema)` to create a new message.
+ */
+export const ListSensorsResponseSchema: GenMessage<ListSensorsResponse> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 30);
+
+/**
+ * @generated from message baremetal.fleet.v1.Sensor
+ */
+export type Sensor = Message<"baremetal.fleet.v1.Sensor"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * temperature, fan, power, voltage, current or other
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * Not set where the sensor reads nothing, as those of a machine that is off.
+   *
+   * @generated from field: optional double value = 3;
+   */
+  value?: number | undefined;
+
+  /**
+   * °C, RPM, %, W, V, A, or as the BMC says it
+   *
+   * @generated from field: string unit = 4;
+   */
+  unit: string;
+
+  /**
+   * OK, Warning, Critical; empty where it is not known
+   *
+   * @generated from field: string health = 5;
+   */
+  health: string;
+
+  /**
+   * Limits, where the BMC says them.
+   *
+   * @generated from field: optional double low_critical = 6;
+   */
+  lowCritical?: number | undefined;
+
+  /**
+   * @generated from field: optional double low_warning = 7;
+   */
+  lowWarning?: number | undefined;
+
+  /**
+   * @generated from field: optional double high_warning = 8;
+   */
+  highWarning?: number | undefined;
+
+  /**
+   * @generated from field: optional double high_critical = 9;
+   */
+  highCritical?: number | undefined;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.Sensor.
+ * Use `create(SensorSchema)` to create a new message.
+ */
+export const SensorSchema: GenMessage<Sensor> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 31);
+
+/**
+ * @generated from message baremetal.fleet.v1.ComponentHealth
+ */
+export type ComponentHealth = Message<"baremetal.fleet.v1.ComponentHealth"> & {
+  /**
+   * Such as system, memory or PSU1, as the BMC calls it.
+   *
+   * @generated from field: string component = 1;
+   */
+  component: string;
+
+  /**
+   * OK, Warning, Critical
+   *
+   * @generated from field: string health = 2;
+   */
+  health: string;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.ComponentHealth.
+ * Use `create(ComponentHealthSchema)` to create a new message.
+ */
+export const ComponentHealthSchema: GenMessage<ComponentHealth> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 32);
+
+/**
+ * @generated from message baremetal.fleet.v1.GetSensorHistoryRequest
+ */
+export type GetSensorHistoryRequest = Message<"baremetal.fleet.v1.GetSensorHistoryRequest"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * Only these sensors; at most 64. Empty: all.
+   *
+   * @generated from field: repeated string names = 2;
+   */
+  names: string[];
+
+  /**
+   * From now back, 1 to 24; 0: 24.
+   *
+   * @generated from field: int32 hours = 3;
+   */
+  hours: number;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.GetSensorHistoryRequest.
+ * Use `create(GetSensorHistoryRequestSchema)` to create a new message.
+ */
+export const GetSensorHistoryRequestSchema: GenMessage<GetSensorHistoryRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 33);
+
+/**
+ * @generated from message baremetal.fleet.v1.SensorHistory
+ */
+export type SensorHistory = Message<"baremetal.fleet.v1.SensorHistory"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * @generated from field: repeated baremetal.fleet.v1.SensorSeries series = 2;
+   */
+  series: SensorSeries[];
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.SensorHistory.
+ * Use `create(SensorHistorySchema)` to create a new message.
+ */
+export const SensorHistorySchema: GenMessage<SensorHistory> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 34);
+
+/**
+ * @generated from message baremetal.fleet.v1.SensorSeries
+ */
+export type SensorSeries = Message<"baremetal.fleet.v1.SensorSeries"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * @generated from field: string unit = 3;
+   */
+  unit: string;
+
+  /**
+   * The oldest first.
+   *
+   * @generated from field: repeated baremetal.fleet.v1.SensorPoint points = 4;
+   */
+  points: SensorPoint[];
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.SensorSeries.
+ * Use `create(SensorSeriesSchema)` to create a new message.
+ */
+export const SensorSeriesSchema: GenMessage<SensorSeries> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 35);
+
+/**
+ * @generated from message baremetal.fleet.v1.SensorPoint
+ */
+export type SensorPoint = Message<"baremetal.fleet.v1.SensorPoint"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * @generated from field: double value = 2;
+   */
+  value: number;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.SensorPoint.
+ * Use `create(SensorPointSchema)` to create a new message.
+ */
+export const SensorPointSchema: GenMessage<SensorPoint> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 36);
+
+/**
+ * @generated from message baremetal.fleet.v1.ListHardwareLogRequest
+ */
+export type ListHardwareLogRequest = Message<"baremetal.fleet.v1.ListHardwareLogRequest"> & {
+  /**
+   * Empty: all machines of the caller's scope.
+   *
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * OK, Warning or Critical: entries of this severity or a worse one. Empty: all.
+   *
+   * @generated from field: string severity = 2;
+   */
+  severity: string;
+
+  /**
+   * At most 500; 0: 50.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.ListHardwareLogRequest.
+ * Use `create(ListHardwareLogRequestSchema)` to create a new message.
+ */
+export const ListHardwareLogRequestSchema: GenMessage<ListHardwareLogRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 37);
+
+/**
+ * @generated from message baremetal.fleet.v1.ListHardwareLogResponse
+ */
+export type ListHardwareLogResponse = Message<"baremetal.fleet.v1.ListHardwareLogResponse"> & {
+  /**
+   * @generated from field: repeated baremetal.fleet.v1.HardwareLogEntry entries = 1;
+   */
+  entries: HardwareLogEntry[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.ListHardwareLogResponse.
+ * Use `create(ListHardwareLogResponseSchema)` to create a new message.
+ */
+export const ListHardwareLogResponseSchema: GenMessage<ListHardwareLogResponse> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 38);
+
+/**
+ * @generated from message baremetal.fleet.v1.HardwareLogEntry
+ */
+export type HardwareLogEntry = Message<"baremetal.fleet.v1.HardwareLogEntry"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * As the BMC numbers it; starts again when the log was cleared.
+   *
+   * @generated from field: string entry_id = 2;
+   */
+  entryId: string;
+
+  /**
+   * As the BMC says it. Not set where it does not, or where its clock was not set.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 3;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * When it was read.
+   *
+   * @generated from field: google.protobuf.Timestamp found_at = 4;
+   */
+  foundAt?: Timestamp | undefined;
+
+  /**
+   * OK, Warning, Critical
+   *
+   * @generated from field: string severity = 5;
+   */
+  severity: string;
+
+  /**
+   * memory_uncorrectable, memory_correctable, reboot, power, thermal, drive, other
+   *
+   * @generated from field: string category = 6;
+   */
+  category: string;
+
+  /**
+   * What it is about, as the BMC names it.
+   *
+   * @generated from field: string sensor = 7;
+   */
+  sensor: string;
+
+  /**
+   * @generated from field: string message = 8;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.HardwareLogEntry.
+ * Use `create(HardwareLogEntrySchema)` to create a new message.
+ */
+export const HardwareLogEntrySchema: GenMessage<HardwareLogEntry> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 39);
+
+/**
+ * @generated from message baremetal.fleet.v1.GetLemonScoreRequest
+ */
+export type GetLemonScoreRequest = Message<"baremetal.fleet.v1.GetLemonScoreRequest"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.GetLemonScoreRequest.
+ * Use `create(GetLemonScoreRequestSchema)` to create a new message.
+ */
+export const GetLemonScoreRequestSchema: GenMessage<GetLemonScoreRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 40);
+
+/**
+ * @generated from message baremetal.fleet.v1.LemonScore
+ */
+export type LemonScore = Message<"baremetal.fleet.v1.LemonScore"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * From 0 to 100.
+   *
+   * @generated from field: int32 score = 2;
+   */
+  score: number;
+
+  /**
+   * As texts, the worst first, such as "2 uncorrectable memory errors (40 points)".
+   *
+   * @generated from field: repeated string reasons = 3;
+   */
+  reasons: string[];
+
+  /**
+   * Not set: nothing ever happened to it.
+   *
+   * @generated from field: google.protobuf.Timestamp scored_at = 4;
+   */
+  scoredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.LemonScore.
+ * Use `create(LemonScoreSchema)` to create a new message.
+ */
+export const LemonScoreSchema: GenMessage<LemonScore> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 41);
+
+/**
+ * @generated from message baremetal.fleet.v1.ListLemonsRequest
+ */
+export type ListLemonsRequest = Message<"baremetal.fleet.v1.ListLemonsRequest"> & {
+  /**
+   * Only machines that it matches, as for ListMachines.
+   *
+   * @generated from field: string filter = 1;
+   */
+  filter: string;
+
+  /**
+   * At most 500; 0: 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.ListLemonsRequest.
+ * Use `create(ListLemonsRequestSchema)` to create a new message.
+ */
+export const ListLemonsRequestSchema: GenMessage<ListLemonsRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 42);
+
+/**
+ * @generated from message baremetal.fleet.v1.ListLemonsResponse
+ */
+export type ListLemonsResponse = Message<"baremetal.fleet.v1.ListLemonsResponse"> & {
+  /**
+   * Those with a score above 0.
+   *
+   * @generated from field: repeated baremetal.fleet.v1.LemonScore lemons = 1;
+   */
+  lemons: LemonScore[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.ListLemonsResponse.
+ * Use `create(ListLemonsResponseSchema)` to create a new message.
+ */
+export const ListLemonsResponseSchema: GenMessage<ListLemonsResponse> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 43);
+
+/**
  * @generated from message baremetal.fleet.v1.InspectMachineRequest
  */
 export type InspectMachineRequest = Message<"baremetal.fleet.v1.InspectMachineRequest"> & {
@@ -1457,7 +1958,7 @@ export type InspectMachineRequest = Message<"baremetal.fleet.v1.InspectMachineRe
  * Use `create(InspectMachineRequestSchema)` to create a new message.
  */
 export const InspectMachineRequestSchema: GenMessage<InspectMachineRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_hardware_service, 29);
+  messageDesc(file_baremetal_fleet_v1_hardware_service, 44);
 
 /**
  * The hardware of machines, from every source: the BMC, the installer and the agent. A caller with a scope reaches the machines
@@ -1530,6 +2031,57 @@ export const HardwareService: GenService<{
     methodKind: "unary";
     input: typeof GetBurnInRequestSchema;
     output: typeof BurnInSchema;
+  },
+  /**
+   * What the machine's BMC measures, and how the parts are that it watches, from its last reading. Needs the viewer role.
+   *
+   * @generated from rpc baremetal.fleet.v1.HardwareService.ListSensors
+   */
+  listSensors: {
+    methodKind: "unary";
+    input: typeof ListSensorsRequestSchema;
+    output: typeof ListSensorsResponseSchema;
+  },
+  /**
+   * What sensors read over up to 24 hours, at most 300 points of each. Needs the viewer role.
+   *
+   * @generated from rpc baremetal.fleet.v1.HardwareService.GetSensorHistory
+   */
+  getSensorHistory: {
+    methodKind: "unary";
+    input: typeof GetSensorHistoryRequestSchema;
+    output: typeof SensorHistorySchema;
+  },
+  /**
+   * The log that BMCs keep of their machines (SEL), of one machine or of all, the entries that were found last first. Each entry is kept once, at
+   * most 1,000 of a machine, also after the log was cleared. Needs the viewer role.
+   *
+   * @generated from rpc baremetal.fleet.v1.HardwareService.ListHardwareLog
+   */
+  listHardwareLog: {
+    methodKind: "unary";
+    input: typeof ListHardwareLogRequestSchema;
+    output: typeof ListHardwareLogResponseSchema;
+  },
+  /**
+   * How much trouble a machine was in the last 90 days, with the reasons. Needs the viewer role.
+   *
+   * @generated from rpc baremetal.fleet.v1.HardwareService.GetLemonScore
+   */
+  getLemonScore: {
+    methodKind: "unary";
+    input: typeof GetLemonScoreRequestSchema;
+    output: typeof LemonScoreSchema;
+  },
+  /**
+   * Machines that were in trouble in the last 90 days, the worst first. Needs the viewer role.
+   *
+   * @generated from rpc baremetal.fleet.v1.HardwareService.ListLemons
+   */
+  listLemons: {
+    methodKind: "unary";
+    input: typeof ListLemonsRequestSchema;
+    output: typeof ListLemonsResponseSchema;
   },
   /**
    * Creates a hardware profile, or replaces the one of the same name. Machines whose hardware differs from a profile that applies to
