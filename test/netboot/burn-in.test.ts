@@ -1,0 +1,106 @@
+/**
+ * A burn-in of a real machine: QEMU boots the installer because an operation switched its power over a real BMC, and its processor, memory and
+ * disks are tested. Nothing is written to them.
+ */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
+import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
+import { run } from '../api/fleet.ts';
+import { newPlan, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
+import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
+import { bootObstacle, buildTestInstaller } from '../parts/boot-images.ts';
+import { titleWith } from '../parts/debian-packages.ts';
+import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { createQemuMachine, DISK_SERIAL, NVME_SERIAL, type QemuMachine } from '../parts/qemu.ts';
+import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
+
+const TIME_LIMIT = 600_000;
+/** `npm run test:burn-in` */
+const isShort = process.env.INGOT_LONG_TESTS !== '1';
+const obstacle = isShort ? null : await bootObstacle();
+
+describe.skipIf(isShort || obstacle !== null)(titleWith('a burn-in of a real machine', obstacle), () => {
+  let server: TestServer;
+  let bmc: IpmiBmc;
+  let machine: QemuMachine;
+  let dataDir: string;
+  const id = 'tested-1';
+  const key = unusedKey();
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'ingot-burn-in-'));
+    await buildTestInstaller(join(dataDir, 'boot', 'installer'));
+    const port = await freePort();
+    machine = createQemuMachine({ serverPort: port, diskMiB: 64, nvmeMiB: 64 });
+    writeFileSync(machine.disk, 'what is on the disk', { flag: 'r+' });
+    bmc = await startBmc({ machine: machine.script });
+    const dc = datacenterConfiguration.parse({
+      kind: 'datacenter',
+      ssh: { user: 'root', private_key_file: key.file, insecure_accept_any: true },
+      bmc: bmcFields(bmc),
+    });
+    server = await startTestServer({ dataDir, httpPort: port, providers: { 'dc-1': dc } });
+    const spec = { provider: 'dc-1', bmcEndpoint: bmc.endpoint, macAddresses: [machine.mac] };
+    await server.machines.registerMachine({ machine: { machineId: id, spec } });
+    await run(server, 'ENTER_MAINTENANCE', id);
+  }, TIME_LIMIT);
+
+  afterAll(async () => {
+    await server?.stop();
+    await bmc?.stop();
+    await machine?.destroy();
+    key.remove();
+    if (dataDir) rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it(
+    'tests its processor, memory and disks, and writes nothing',
+    async () => {
+      const digest = () => createHash('sha256').update(readFileSync(machine.disk)).digest('hex');
+      const before = digest();
+      const { planId } = await newPlan(server, [
+        { name: 'burn-in', timeoutSeconds: 500, kind: { case: 'burnIn', value: { seconds: 20 } } },
+      ]);
+      const v1 = v1Of(server);
+      const { runId } = await startRun(v1, 'UPGRADE', id, { planId });
+      const end = await until(
+        () => v1.runs.getRun({ runId }),
+        ({ finishedAt }) => finishedAt !== undefined,
+        TIME_LIMIT,
+      );
+      expect([runPhase(end), end.error?.message], machine.serial().slice(-3000)).toEqual([
+        'SUCCEEDED',
+        undefined,
+      ]);
+      const { results } = await server
+        .client(HardwareService, server.adminToken)
+        .getBurnIn({ machineId: id });
+      expect(results.map(({ test, part, result }) => [test, part, result]).toSorted()).toEqual(
+        [
+          ['cpu', expect.stringMatching(/^\d+ processors$/), 'passed'],
+          ['disk', `nvme0n1 (serial ${NVME_SERIAL})`, 'passed'],
+          ['disk', `vda (serial ${DISK_SERIAL})`, 'passed'],
+          ['gpu', 'GPUs', 'skipped'],
+          ['memory', 'memory', 'passed'],
+        ].toSorted(),
+      );
+      expect(digest()).toBe(before);
+    },
+    TIME_LIMIT,
+  );
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}
