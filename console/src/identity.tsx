@@ -30,6 +30,7 @@ export function useIdentity(): Identity {
 /** The short names of methods that the console's buttons call. */
 const ADMIN = 'baremetal.admin.v1.AdminService/';
 const MACHINES = 'baremetal.v2.MachineService/';
+const CONSOLES = 'baremetal.fleet.v1.ConsoleService/';
 const ROLLOUTS = 'baremetal.fleet.v1.RolloutService/';
 export const METHODS = {
   act: [`${ADMIN}ActOnOperation`],
@@ -39,6 +40,8 @@ export const METHODS = {
   start: ['RebootMachine', 'ReimageMachine', 'EnterMaintenance', 'ExitMaintenance'].map(
     (name) => MACHINES + name,
   ),
+  openConsole: [`${CONSOLES}OpenConsole`],
+  writeConsole: [`${CONSOLES}TakeConsole`],
   createRollout: [`${ROLLOUTS}CreateRollout`],
   changeRollout: [`${ROLLOUTS}PauseRollout`],
   decideWave: [`${ROLLOUTS}ApproveWave`],

@@ -129,6 +129,30 @@ export async function makeDiskImage({
   return { raw, packed, sha256: createHash('sha256').update(packed).digest('hex') };
 }
 
+/** A kernel, and an initramfs that says so on the serial line and is a shell there. */
+export async function makeShellBoot(dir: string): Promise<{ kernel: string; initramfs: string }> {
+  const kernel = await readKernel({ file: await kernelPackage() }, TARGET, DRIVERS);
+  const init = `#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+echo 'the machine is up'
+exec setsid cttyhack sh
+`;
+  const archive = initramfs({
+    release: kernel.release,
+    modules: kernel.modules,
+    busybox: await readBusybox({ file: '/bin/busybox' }, TARGET),
+    init,
+    udhcpcEvent: scriptText('udhcpc-event.sh'),
+  });
+  const files = { kernel: join(dir, 'vmlinuz'), initramfs: join(dir, 'initrd.gz') };
+  writeFileSync(files.kernel, kernel.image);
+  writeFileSync(files.initramfs, archive);
+  return files;
+}
+
 /** As qemu-img makes it of a raw image. */
 export function qcow2Of(raw: Buffer, options: readonly string[] = []): Buffer {
   const dir = mkdtempSync(join(tmpdir(), 'ingot-qcow2-'));

@@ -70,7 +70,7 @@ export const REQUIREMENTS = {
       '/usr/lib/ipxe/qemu/pxe-virtio.rom',
     ],
     purpose: 'machines that boot from the network',
-    tests: ['test/netboot/'],
+    tests: ['test/netboot/', 'test/serial-console/qemu'],
     when: 'always',
   },
   uefi: {
@@ -84,7 +84,7 @@ export const REQUIREMENTS = {
     packages: ['syslinux', 'mtools', SHELL],
     files: ['syslinux', 'mformat', '/bin/busybox'],
     purpose: 'disk images for those machines',
-    tests: ['test/netboot/'],
+    tests: ['test/netboot/', 'test/serial-console/qemu'],
     when: 'always',
   },
   busybox: {

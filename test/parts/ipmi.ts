@@ -107,7 +107,7 @@ export interface BmcOptions {
   /** None without it. */
   readonly sensors?: readonly IpmiSensor[];
   /** The machine's serial line, which its SOL is for. */
-  readonly serial?: SerialLine;
+  readonly serial?: Pick<SerialLine, 'port' | 'connected' | 'stop'>;
 }
 
 export async function startBmc({
@@ -180,7 +180,7 @@ export async function startBmc({
   };
 }
 
-function lanConfiguration(dir: string, port: number, serial: SerialLine | undefined): string {
+function lanConfiguration(dir: string, port: number, serial: BmcOptions['serial']): string {
   return `name "bmc"
 set_working_mc 0x20
   startlan 1

@@ -2,6 +2,7 @@
 import { Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-web';
 import { AdminService } from '../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { ConsoleService } from '../../../src/gen/baremetal/fleet/v1/console_service_pb.ts';
 import { FleetService } from '../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { RolloutService } from '../../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { ViewService } from '../../../src/gen/baremetal/fleet/v1/view_service_pb.ts';
@@ -36,4 +37,5 @@ export const admin = createClient(AdminService, transport);
 export const plans = createClient(PlanService, transport);
 export const runs = createClient(RunService, transport);
 export const views = createClient(ViewService, transport);
+export const consoles = createClient(ConsoleService, transport);
 export const rollouts = createClient(RolloutService, transport);

@@ -52,6 +52,8 @@ export class RedfishSimulator {
   readonly log = new SimulatedLog();
   /** What is in the virtual drive; null: nothing. */
   media: string | null = null;
+  /** ComputerSystem.SerialConsole; null: it has none. */
+  serialConsole: Body | null = null;
   readonly user: string;
   password: string;
   readonly requests: string[] = [];

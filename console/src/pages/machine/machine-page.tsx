@@ -23,6 +23,7 @@ import { type MachineTab, MachineTabs } from './machine-tabs.tsx';
 import { NodePanel } from './node-panel.tsx';
 import { OperationsPanel } from './operations-panel.tsx';
 import { OverviewTab, type OverviewTabProps } from './overview-tab.tsx';
+import { SerialTab } from './serial/serial-tab.tsx';
 import { SpecPanel } from './spec-panel.tsx';
 import { actionMachine, useMachine } from './use-machine.ts';
 import { useOperation } from './use-operation.ts';
@@ -109,6 +110,8 @@ function TabContent({ tab, ...props }: OverviewTabProps & { tab: MachineTab }) {
           {machine.install !== '' && <NodePanel machine={machine} />}
         </>
       );
+    case 'console':
+      return <SerialTab machineId={machine.machineId} />;
     case 'operations':
       return (
         <Panel title="Operations" padding="none">

@@ -5,6 +5,7 @@ import { machineHref } from '../../pages.ts';
 const MACHINE_TABS = {
   overview: 'Overview',
   hardware: 'Hardware',
+  console: 'Console',
   operations: 'Operations',
   history: 'History',
   configuration: 'Configuration',

@@ -1,6 +1,7 @@
 /** The serial console of a machine on this terminal: as ssh has it, with a turn to write that is shared. */
 import { Command } from 'commander';
 import { ConsoleAttachment, type WriteWish } from '../../../client/console-attachment.ts';
+import { stateWords, turnWords } from '../../../client/console-words.ts';
 import { backoffPause } from '../../../client/resumable-stream.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
@@ -9,7 +10,6 @@ import type { Exit } from '../../errors/exit-code.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { addExamples } from '../../input/options.ts';
 import { plainLogLine, plainText } from '../../output/plain-text.ts';
-import { stateWords, turnWords } from '../../serial-console/console-words.ts';
 import { EscapeKeys, escapeHelp, type Typed } from '../../serial-console/escape-keys.ts';
 
 interface ConsoleFlags {

@@ -1,5 +1,5 @@
 /** What a console's state is called, for people. */
-import { type Console, Console_State } from '../../gen/baremetal/fleet/v1/console_service_pb.ts';
+import { type Console, Console_State } from '../gen/baremetal/fleet/v1/console_service_pb.ts';
 
 export function stateWords(console: Console): string {
   switch (console.state) {
