@@ -417,4 +417,14 @@ describe('erase-disks by the BMC', () => {
     expect(end).toEqual(failedWith('ERASE_FAILED', /Disk\.Bay\.0 .*The drive is locked/));
     expect(evidence).toEqual([]);
   });
+
+  it('a drive whose erasure the BMC forgot is not called erased', async () => {
+    const machine = await withController();
+    for (const folder of ['Tasks', 'TaskMonitors']) bmc.hidden.add(`/redfish/v1/TaskService/${folder}/JID_2`);
+    const { end } = await run(machine, 'erase-disks', { by: 'bmc' }, {}, controlPlane());
+    expect(end).toEqual(
+      failedWith('ERASE_FAILED', /Disk\.Bay\.1 .*does not know .*whether it was erased is not known/),
+    );
+    expect(evidence).toEqual([]);
+  });
 });

@@ -3,7 +3,7 @@
  * before and its task after. An erasure that may have been started is started again: it destroys nothing that was to stay.
  */
 import { type Failure, failureOf } from '../../domain/error/failure.ts';
-import type { ErasableDrive } from '../../domain/hardware/hardware-change.ts';
+import type { BmcTaskState, ErasableDrive } from '../../domain/hardware/hardware-change.ts';
 import { type Erasure, eraseOutcome, erasureText } from '../../domain/install/erasure.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import {
@@ -122,11 +122,17 @@ async function followed(
       continue;
     }
     const endedAt = context.now().toISOString();
-    const problem = progress?.state === 'failed' ? progress.words : undefined;
+    const problem = progress === null ? undefined : problemOf(progress);
     context.log(`${drive.name}: ${problem ?? 'erased'}`, problem === undefined ? 'stdout' : 'stderr');
     await saveDrive(context, { ...drive, endedAt, ...(problem !== undefined && { problem }) });
   }
   return { drives: drivesOf(context) ?? [], percents };
+}
+
+/** A task that the BMC forgot proves nothing: only one that ended well does. */
+function problemOf({ state, words }: BmcTaskState): string | undefined {
+  if (state === 'done') return undefined;
+  return state === 'gone' ? `${words}; whether it was erased is not known` : words;
 }
 
 /** All or none: a machine with one drive that is not erased is not erased. */
