@@ -5,6 +5,7 @@ import { bootOptions } from './boot-options.ts';
 import { hardware } from './hardware.ts';
 import { logServices } from './log-services.ts';
 import { sensors } from './sensors.ts';
+import { serialConsole } from './serial-console.ts';
 import { serviceRoot } from './service-root.ts';
 import { sessions } from './sessions.ts';
 import { storage } from './storage.ts';
@@ -29,6 +30,7 @@ export const NOUNS: readonly SimulatedNoun[] = [
   storage,
   sensors,
   logServices,
+  serialConsole,
   // It has a route for everything else that is read.
   hardware,
 ];
