@@ -99,6 +99,8 @@ function restOutcome(status: number, reason: string): string {
 
 /** The server was too busy to say: neither let in nor refused. */
 const UNJUDGED: readonly string[] = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED'];
+/** What the client's library makes of a connection that was closed as it was used again: every refusal of the server has a reason. */
+const CUT_OFF: readonly string[] = ['ABORTED', 'CANCELED', 'INTERNAL', 'UNKNOWN'];
 
 /** A busy host may keep a call from being answered, and an idle connection may be closed as it is used again. */
 const TRIES = 5;
@@ -120,7 +122,8 @@ function refusalOf(code: string, reason: string): string {
   if (reason === 'OUT_OF_SCOPE') return 'OUT_OF_SCOPE';
   if (code === '401' || code === 'UNAUTHENTICATED' || reason === 'INVALID_TOKEN') return 'UNAUTHENTICATED';
   if (code === '403' || code === 'PERMISSION_DENIED') return 'PERMISSION_DENIED';
-  if (UNJUDGED.includes(code)) return `not judged: ${code} ${reason}`;
+  if (UNJUDGED.includes(code) || (reason === '' && CUT_OFF.includes(code)))
+    return `not judged: ${code} ${reason}`;
   return code === 'NOT_FOUND' ? 'NOT_FOUND' : 'let in';
 }
 
