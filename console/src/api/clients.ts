@@ -24,7 +24,8 @@ const inSession: Interceptor = (next) => async (request) => {
   }
 };
 
-const transport = createConnectTransport({
+/** For clients of services that only one page uses. */
+export const transport = createConnectTransport({
   baseUrl: location.origin,
   useBinaryFormat: true,
   interceptors: [inSession],

@@ -29,6 +29,8 @@ type Kind = 'text' | 'number';
 
 interface SummaryField {
   readonly kind: Kind;
+  /** Of a column. */
+  readonly title: string;
   /** As filters, facets and columns name it. */
   readonly filter: `hardware.${string}`;
   readonly meaning: string;
@@ -36,27 +38,74 @@ interface SummaryField {
 
 /** Every field, in the order in which people see them. */
 export const HARDWARE_FIELDS = {
-  vendor: { kind: 'text', filter: 'hardware.vendor', meaning: 'who made the machine' },
-  model: { kind: 'text', filter: 'hardware.model', meaning: 'its model' },
-  sku: { kind: 'text', filter: 'hardware.sku', meaning: 'its SKU' },
-  serial_number: { kind: 'text', filter: 'hardware.serial_number', meaning: 'its serial number' },
-  bios_version: { kind: 'text', filter: 'hardware.bios_version', meaning: 'the version of its BIOS' },
-  cpu_model: { kind: 'text', filter: 'hardware.cpu.model', meaning: 'the model of its processors' },
-  cpu_sockets: { kind: 'number', filter: 'hardware.cpu.sockets', meaning: 'how many processors it has' },
-  cpu_cores: { kind: 'number', filter: 'hardware.cpu.cores', meaning: 'cores of all its processors' },
-  memory_gib: { kind: 'number', filter: 'hardware.memory_gib', meaning: 'its memory in GiB' },
+  vendor: { kind: 'text', title: 'Vendor', filter: 'hardware.vendor', meaning: 'who made the machine' },
+  model: { kind: 'text', title: 'Model', filter: 'hardware.model', meaning: 'its model' },
+  sku: { kind: 'text', title: 'SKU', filter: 'hardware.sku', meaning: 'its SKU' },
+  serial_number: {
+    kind: 'text',
+    title: 'Serial number',
+    filter: 'hardware.serial_number',
+    meaning: 'its serial number',
+  },
+  bios_version: {
+    kind: 'text',
+    title: 'BIOS',
+    filter: 'hardware.bios_version',
+    meaning: 'the version of its BIOS',
+  },
+  cpu_model: {
+    kind: 'text',
+    title: 'CPU',
+    filter: 'hardware.cpu.model',
+    meaning: 'the model of its processors',
+  },
+  cpu_sockets: {
+    kind: 'number',
+    title: 'Sockets',
+    filter: 'hardware.cpu.sockets',
+    meaning: 'how many processors it has',
+  },
+  cpu_cores: {
+    kind: 'number',
+    title: 'Cores',
+    filter: 'hardware.cpu.cores',
+    meaning: 'cores of all its processors',
+  },
+  memory_gib: {
+    kind: 'number',
+    title: 'Memory GiB',
+    filter: 'hardware.memory_gib',
+    meaning: 'its memory in GiB',
+  },
   memory_modules: {
     kind: 'number',
+    title: 'DIMMs',
     filter: 'hardware.memory_modules',
     meaning: 'how many memory modules it has',
   },
-  gpu_model: { kind: 'text', filter: 'hardware.gpu.model', meaning: 'the models of its GPUs' },
-  gpu_count: { kind: 'number', filter: 'hardware.gpu.count', meaning: 'how many GPUs it has' },
-  drive_count: { kind: 'number', filter: 'hardware.drive.count', meaning: 'how many drives it has' },
-  drive_gib: { kind: 'number', filter: 'hardware.drive_gib', meaning: 'the size of all its drives in GiB' },
-  nic_count: { kind: 'number', filter: 'hardware.nic.count', meaning: 'how many network ports it has' },
+  gpu_model: { kind: 'text', title: 'GPU', filter: 'hardware.gpu.model', meaning: 'the models of its GPUs' },
+  gpu_count: { kind: 'number', title: 'GPUs', filter: 'hardware.gpu.count', meaning: 'how many GPUs it has' },
+  drive_count: {
+    kind: 'number',
+    title: 'Drives',
+    filter: 'hardware.drive.count',
+    meaning: 'how many drives it has',
+  },
+  drive_gib: {
+    kind: 'number',
+    title: 'Drives GiB',
+    filter: 'hardware.drive_gib',
+    meaning: 'the size of all its drives in GiB',
+  },
+  nic_count: {
+    kind: 'number',
+    title: 'Ports',
+    filter: 'hardware.nic.count',
+    meaning: 'how many network ports it has',
+  },
   unhealthy_parts: {
     kind: 'number',
+    title: 'Unhealthy',
     filter: 'hardware.unhealthy',
     meaning: 'parts whose health is not OK',
   },

@@ -27,6 +27,7 @@ type Sections = {
   readonly pcie_devices: HardwareInventory['pcie_devices'];
   readonly power_supplies: HardwareInventory['power_supplies'];
   readonly firmware: HardwareInventory['firmware'];
+  readonly empty_slots: HardwareInventory['empty_slots'];
 };
 
 type PartOf<Name extends keyof Sections> = NonNullable<Sections[Name]>[number];
@@ -41,6 +42,7 @@ const SECTIONS = {
   pcie_devices: { of: (inventory) => inventory.pcie_devices, identity: null },
   power_supplies: { of: (inventory) => inventory.power_supplies, identity: null },
   firmware: { of: (inventory) => inventory.firmware, identity: null },
+  empty_slots: { of: (inventory) => inventory.empty_slots, identity: null },
 } as const satisfies {
   [Name in keyof Sections]: {
     readonly of: (inventory: HardwareInventory) => Sections[Name];

@@ -128,6 +128,13 @@ export interface FirmwareFacts {
   readonly version?: string;
 }
 
+/** A slot that a source knows and that nothing is in. */
+export interface EmptySlot {
+  /** processor, memory, drive, pcie or power_supply. */
+  readonly kind?: string;
+  readonly slot?: string;
+}
+
 export interface HardwareInventory {
   readonly system?: SystemFacts;
   readonly cpu?: CpuFacts;
@@ -139,6 +146,8 @@ export interface HardwareInventory {
   readonly pcie_devices?: readonly PcieFacts[];
   readonly power_supplies?: readonly PowerSupplyFacts[];
   readonly firmware?: readonly FirmwareFacts[];
+  /** They make no version: what was taken out of them is missing already. */
+  readonly empty_slots?: readonly EmptySlot[];
 }
 
 /** What reports hardware, the most trusted first: a BMC also sees what no operating system has a driver for. */

@@ -130,6 +130,7 @@ const reader = lenientObject({
   ),
   pcie_devices: lenientList(lenientObject({ device_class: text, ...fieldReplaceable }), 256),
   power_supplies: lenientList(lenientObject({ capacity_watts: count, ...fieldReplaceable }), 64),
+  empty_slots: lenientList(lenientObject({ kind: text, slot: text }), 256),
   firmware: lenientList(lenientObject({ component: text, name: text, version: text }), 512),
 });
 

@@ -178,7 +178,7 @@ export class Bmcs {
     this.#breaker.check(account, login.fingerprint);
     const session: IpmiSession = {
       where,
-      args: this.#options(resolved, login, this.#patience),
+      args: [...this.#options(resolved, login, this.#patience), ...DETAILS],
       password: login.password,
       limitMs: this.#patience.limitMs,
       run: (...command) => this.#run(resolved, command, { machine, patience: this.#patience, signal }),

@@ -7,6 +7,7 @@ import type { HardwareInventory, SystemFacts } from '../../domain/install/hardwa
 import { fieldsOf, linkOf } from '../extended-error.ts';
 import type { RedfishService, Resource } from '../redfish-service.ts';
 import { readDrives } from './read-drives.ts';
+import { readEmptySlots } from './read-empty-slots.ts';
 import { readNetworkPorts } from './read-network-ports.ts';
 import { readPcieDevices } from './read-pcie-devices.ts';
 import { readPowerSupplies } from './read-power-supplies.ts';
@@ -26,12 +27,13 @@ export async function readHardware(
     log('The machine is off: some BMCs report fewer parts of a machine that is off');
   const chassis = await chassisOf(service, system);
   const processors = await listed(service, system.fields.Processors);
+  const modules = await listed(service, system.fields.Memory);
   const pcie = await readPcieDevices(service, system, chassis);
   const gpus = processors === null ? null : readGpuProcessors(processors);
   return present({
     system: systemFacts(system.fields),
     processors: processors === null ? undefined : readProcessors(processors),
-    memory: await readMemory(service, system.fields),
+    memory: memoryOf(system.fields, modules),
     disks: await readDrives(service, system, chassis),
     nics: await readNetworkPorts(service, system, chassis),
     // GPUs are processors to some services, and PCIe devices to others. None among processors does not say that there are none.
@@ -39,6 +41,7 @@ export async function readHardware(
     pcie_devices: pcie?.others,
     power_supplies: await readPowerSupplies(service, chassis),
     firmware: await readFirmware(service),
+    empty_slots: await readEmptySlots(service, { processors, modules }, chassis),
   });
 }
 
@@ -70,12 +73,11 @@ async function listed(service: RedfishService, link: unknown): Promise<Resource[
   return path === null ? null : service.resources(path);
 }
 
-async function readMemory(
-  service: RedfishService,
+function memoryOf(
   system: Fields,
-): Promise<HardwareInventory['memory'] | undefined> {
+  modules: readonly Resource[] | null,
+): HardwareInventory['memory'] | undefined {
   const total = times(fieldsOf(system.MemorySummary).TotalSystemMemoryGiB, GIB);
-  const modules = await listed(service, system.Memory);
   if (modules === null) return total === undefined ? undefined : { total_bytes: total };
   return present({
     total_bytes: total,

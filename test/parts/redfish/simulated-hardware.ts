@@ -18,6 +18,7 @@ export class SimulatedHardware {
   ];
   gpus = [1, 2].map((slot) => ({ slot: `GPU.${slot}`, model: 'H100 80GB HBM3', serial: `GPU000${slot}` }));
   powerSupplies = ['PSU.1', 'PSU.2'];
+  emptyMemory = ['A7', 'A8'];
   firmware: Record<string, string> = { BIOS: '1.2.3', BMC: '6.10' };
   /** Members that are listed and do not exist. */
   dangling: string[] = [];
@@ -47,7 +48,12 @@ export function hardwareTree(bmc: RedfishSimulator): HardwareTree {
   });
   collect(
     `${systemPath}/Memory`,
-    Object.fromEntries(hardware.memory.map((module) => [module.slot, memory(module)])),
+    Object.fromEntries([
+      ...hardware.memory.map((module) => [module.slot, memory(module)] as const),
+      ...hardware.emptyMemory.map(
+        (slot) => [slot, { DeviceLocator: slot, Status: { State: 'Absent' } }] as const,
+      ),
+    ]),
   );
   collect(`${systemPath}/Storage`, {
     '1': { Drives: hardware.drives.map(({ slot }) => link(`${CHASSIS}/Drives/${slot}`)) },

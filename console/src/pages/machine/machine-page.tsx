@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import {
   MACHINE_ACTION_NAMES,
   MACHINE_ACTIONS,
@@ -28,6 +28,11 @@ import { SpecPanel } from './spec-panel.tsx';
 import { actionMachine, useMachine } from './use-machine.ts';
 import { useOperation } from './use-operation.ts';
 import { useOperations } from './use-operations.ts';
+
+/** Its code is loaded when the tab is opened. */
+const HardwareTab = lazy(() =>
+  import('./hardware/hardware-tab.tsx').then((m) => ({ default: m.HardwareTab })),
+);
 
 export function MachinePage({ machineId, tab }: { machineId: string; tab: MachineTab }) {
   const { data, isPending, isError, error, refetch } = useMachine(machineId);
@@ -106,6 +111,9 @@ function TabContent({ tab, ...props }: OverviewTabProps & { tab: MachineTab }) {
     case 'hardware':
       return (
         <>
+          <Suspense fallback={<Loading lines={6} />}>
+            <HardwareTab machine={machine} />
+          </Suspense>
           <AgentPanel machine={machine} />
           {machine.install !== '' && <NodePanel machine={machine} />}
         </>

@@ -7,6 +7,8 @@ import {
 } from '@tanstack/react-table';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
+import { HARDWARE_FIELD_NAMES, HARDWARE_FIELDS } from '../../../../src/domain/hardware/hardware-summary.ts';
+import { summaryOfMessage } from '../../../../src/domain/hardware/summary-message.ts';
 import { EFFECTIVE_STATES } from '../../../../src/domain/machine/effective-state.ts';
 import { rackOf, SPEC_LINES } from '../../../../src/domain/machine/spec-value.ts';
 import type { MachineView } from '../../machine-view.ts';
@@ -91,6 +93,16 @@ const CELLS: Readonly<Record<string, Cell>> = {
   ...STATUS_CELLS,
   ...Object.fromEntries(
     SPEC_LINES.map(({ key, text: textOf }): [string, Cell] => [key, ({ spec }) => text(textOf(spec))]),
+  ),
+  'hardware.lemon_score': ({ message }) => {
+    const score = message.status?.lemonScore ?? 0;
+    return score === 0 ? NONE : <span className="numeric">{score}</span>;
+  },
+  ...Object.fromEntries(
+    HARDWARE_FIELD_NAMES.map((field): [string, Cell] => [
+      HARDWARE_FIELDS[field].filter,
+      ({ message }) => text(String(summaryOfMessage(message.status?.hardware)?.[field] ?? '')),
+    ]),
   ),
 };
 

@@ -1,3 +1,4 @@
+import { HARDWARE_FIELD_NAMES, HARDWARE_FIELDS } from '../../../../src/domain/hardware/hardware-summary.ts';
 import { SPEC_LINES } from '../../../../src/domain/machine/spec-value.ts';
 
 /** The state of the page in its URL. */
@@ -55,10 +56,27 @@ const OTHER_COLUMNS = {
   labels: { title: 'Labels', order: '', width: 320, first: 'hidden' },
 } as const satisfies Record<string, ColumnFacts>;
 
+/** Each value of the hardware that lists have, and how much trouble the machine was. */
+const HARDWARE_COLUMNS: Readonly<Record<string, ColumnFacts>> = {
+  'hardware.lemon_score': {
+    title: 'Lemon score',
+    order: 'hardware.lemon_score',
+    width: 92,
+    first: 'hidden',
+  },
+  ...Object.fromEntries(
+    HARDWARE_FIELD_NAMES.map((field): [string, ColumnFacts] => {
+      const { filter, kind, title } = HARDWARE_FIELDS[field];
+      return [filter, { title, order: filter, width: kind === 'number' ? 84 : 150, first: 'hidden' }];
+    }),
+  ),
+};
+
 const COLUMNS: Readonly<Record<string, ColumnFacts>> = {
   ...STATE_COLUMNS,
   ...SPEC_COLUMNS,
   ...OTHER_COLUMNS,
+  ...HARDWARE_COLUMNS,
 };
 
 /** The columns that are not fields of the spec. */

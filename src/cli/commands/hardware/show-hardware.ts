@@ -53,6 +53,7 @@ function linesOf(hardware: Hardware, now: number): Line[] {
   const lines = [
     ...systemLines(hardware),
     ...partLines(hardware),
+    ...emptyLines(hardware),
     ...sourceLines(hardware, now),
     ...profileLines(hardware),
   ];
@@ -112,6 +113,16 @@ function partLines({ drives, nics, gpus, pcieDevices, powerSupplies, firmware }:
     }),
     ...firmware.map((part): Line => ['Firmware', words(part.name || part.component, part.version)]),
   ];
+}
+
+/** "memory A4, A8; power supply PSU.2" */
+function emptyLines({ emptySlots }: Hardware): Line[] {
+  const kinds = [...new Set(emptySlots.map(({ kind }) => kind))];
+  const texts = kinds.map((kind) => {
+    const slots = emptySlots.filter((empty) => empty.kind === kind).map(({ slot }) => slot);
+    return `${kind.replaceAll('_', ' ')} ${slots.join(', ')}`;
+  });
+  return [['Empty slots', texts.join('; ')]];
 }
 
 function sourceLines({ sources }: Hardware, now: number): Line[] {

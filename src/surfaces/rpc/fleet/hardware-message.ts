@@ -150,6 +150,11 @@ function partMessages(hardware: MergedHardware) {
       ...replaceable(part),
       capacityWatts: part.capacity_watts ?? 0,
     })),
+    emptySlots: hardware.empty_slots.map((part) => ({
+      origin: originOf(part),
+      kind: part.kind ?? '',
+      slot: part.slot ?? '',
+    })),
     firmware: hardware.firmware.map((part) => ({
       origin: originOf(part),
       component: part.component ?? '',
