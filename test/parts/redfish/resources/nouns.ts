@@ -23,6 +23,7 @@ export const NOUNS: readonly SimulatedNoun[] = [
   systemBoot,
   systemReset,
   virtualMedia,
+  serialConsole,
   tasks,
   bios,
   bootOptions,
