@@ -40,7 +40,18 @@ const missing = (wanted: readonly string[], of: readonly Leaf[]) =>
 
 const verbOf = ({ path }: Leaf): string => path.split(' ').at(-1) ?? '';
 /** Lists that are named for what they list. */
-const LISTS = ['list', 'ops', 'events', 'changes', 'machines', 'stalled', 'history', 'boots'];
+const LISTS = [
+  'list',
+  'ops',
+  'events',
+  'changes',
+  'machines',
+  'stalled',
+  'history',
+  'boots',
+  'log',
+  'lemons',
+];
 /** What reads only, what is about this computer only, and what opens another program. */
 const CHANGES_NOTHING = new Set([
   ...LISTS,
@@ -71,7 +82,7 @@ const CHANGES_NOTHING = new Set([
     'version',
     'suggest',
   ],
-  ...['help', 'sensors', 'log', 'lemons', 'console', 'erase-certificate'],
+  ...['help', 'sensors', 'log', 'lemons', 'console', 'erase-certificate', 'burn-in'],
 ]);
 
 describe('every command', () => {

@@ -112,10 +112,17 @@ export function addFilter(command: Command): Command {
     .option('-l, --label <key=value>', 'only those with this label (may be repeated)', pairs);
 }
 
-/** `standard`: how many there are without either option, where that is not all of them. */
-function addLimit(command: Command, standard?: number): Command {
-  const limit = new Option('--limit <n>', standard === undefined ? 'at most n items' : 'the newest n');
-  if (standard !== undefined) limit.default(standard);
+/** How many there are without either option, where that is not all of them. */
+interface Standard {
+  readonly limit: number;
+  /** What n is, where it is not the newest. */
+  readonly meaning?: string;
+}
+
+function addLimit(command: Command, standard?: Standard): Command {
+  const meaning = standard === undefined ? 'at most n items' : (standard.meaning ?? 'the newest n');
+  const limit = new Option('--limit <n>', meaning);
+  if (standard !== undefined) limit.default(standard.limit);
   const all = standard === undefined ? 'all items (the default)' : 'all items';
   return command
     .addOption(limit.argParser(wholeNumber))
@@ -123,7 +130,7 @@ function addLimit(command: Command, standard?: number): Command {
 }
 
 /** What every list has. */
-export function addListing(command: Command, standard?: number): Command {
+export function addListing(command: Command, standard?: Standard): Command {
   return addTableChoice(addOutput(addLimit(command, standard)));
 }
 

@@ -28,7 +28,7 @@ interface CertificateOptions {
 export function showEraseCertificate(context: CommandContext): Command {
   const command = new Command('erase-certificate')
     .description(
-      'The signed evidence of the erasure of a machine: per drive method, result, time and serial number',
+      'Show the signed evidence of the erasure of a machine: method, result, time and serial number of each drive',
     )
     .argument('[machine-id]')
     .option('--operation <id>', 'the erasure of this operation (default: the newest)')

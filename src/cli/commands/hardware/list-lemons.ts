@@ -1,11 +1,12 @@
 /** Machines that were in trouble in the last 90 days, the worst first, with the reasons. */
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { LEMON_DAYS } from '../../../domain/hardware/lemon-score.ts';
 import { type LemonScore, LemonScoreSchema } from '../../../gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { pagesOf } from '../../connection/pages.ts';
-import { addExamples, addOutput, wholeNumber } from '../../input/options.ts';
-import { isForPeople, jsonOf, type OutputFormat, type Rendering, writeList } from '../../output/format.ts';
+import { addExamples, addListing } from '../../input/options.ts';
+import { jsonOf, type Rendering } from '../../output/format.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import type { Column } from '../../output/table.ts';
 import { instantText } from '../../output/time-text.ts';
 
@@ -22,10 +23,8 @@ const LEMONS: Rendering<LemonScore> = {
   wideColumns: [...COLUMNS, { header: 'SCORED', cell: ({ scoredAt }) => instantText(scoredAt) }],
 };
 
-interface LemonsOptions {
-  readonly output: OutputFormat;
+interface LemonsOptions extends ListingOptions {
   readonly filter?: string;
-  readonly limit: number;
 }
 
 const DEFAULT_LIMIT = 20;
@@ -33,25 +32,22 @@ const DEFAULT_LIMIT = 20;
 export function listLemons(context: CommandContext): Command {
   const command = new Command('lemons')
     .description(
-      `Machines that were in trouble in the last ${LEMON_DAYS} days, the worst first, with the reasons`,
+      `List machines that were in trouble in the last ${LEMON_DAYS} days, the worst first, with the reasons`,
     )
-    .addOption(new Option('--filter <filter>', 'only machines that it matches'))
-    .addOption(new Option('--limit <n>', 'the worst n').argParser(wholeNumber).default(DEFAULT_LIMIT));
+    .option('--filter <filter>', 'only those that match, such as hardware.lemon_score>=40');
   addExamples(command, context.program, [
     'hardware lemons',
     "hardware lemons --filter 'hardware.lemon_score>=40'",
   ]);
-  return addOutput(command).action(
+  return addListing(command, { limit: DEFAULT_LIMIT, meaning: 'the worst n' }).action(
     context.action<LemonsOptions>(async ({ options, api }) => {
-      const { output, filter = '', limit } = options;
+      const { filter = '' } = options;
       const pages = pagesOf(async (page) => {
         const answer = await api.hardware.listLemons({ filter, ...page });
         return { items: answer.lemons, nextPageToken: answer.nextPageToken };
-      }, limit);
-      const count = await writeList(context.out, output, LEMONS, pages);
-      if (count === 0 && isForPeople(output))
-        context.err.line(`no machine was in trouble in the last ${LEMON_DAYS} days`);
-      return 'ok';
+      }, askedFor(options));
+      const none = `no machine was in trouble in the last ${LEMON_DAYS} days`;
+      return writeListing(context, options, LEMONS, pages, none);
     }),
   );
 }

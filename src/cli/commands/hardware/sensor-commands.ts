@@ -12,9 +12,10 @@ import {
 } from '../../../gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { pagesOf } from '../../connection/pages.ts';
-import { addExamples, addOutput, wholeNumber } from '../../input/options.ts';
+import { addExamples, addListing, addOutput, wholeNumber } from '../../input/options.ts';
 import type { Colour } from '../../output/colour.ts';
 import { isForPeople, jsonOf, type OutputFormat, type Rendering, writeList } from '../../output/format.ts';
+import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import { plainText } from '../../output/plain-text.ts';
 import type { Column } from '../../output/table.ts';
 import { ageText, instantText } from '../../output/time-text.ts';
@@ -137,33 +138,28 @@ const LOG: Rendering<HardwareLogEntry> = {
   ],
 };
 
-interface LogOptions {
-  readonly output: OutputFormat;
+interface LogOptions extends ListingOptions {
   readonly severity?: string;
-  readonly limit: number;
 }
 
 const DEFAULT_LIMIT = 50;
 
 export function listLog(context: CommandContext): Command {
   const command = new Command('log')
-    .description('The log that the BMC of a machine keeps, or of all machines, the newest first')
+    .description('List the log that the BMC of a machine keeps, or of all machines, newest first')
     .argument('[machine-id]')
     .addOption(
       new Option('--severity <severity>', 'entries of this severity or a worse one').choices(HEALTHS),
-    )
-    .addOption(new Option('--limit <n>', 'the newest n').argParser(wholeNumber).default(DEFAULT_LIMIT));
+    );
   addExamples(command, context.program, ['hardware log web-7', 'hardware log --severity Critical']);
-  return addOutput(command).action(
+  return addListing(command, { limit: DEFAULT_LIMIT }).action(
     context.action<LogOptions>(async ({ args: [machineId = ''], options, api }) => {
-      const { output, severity = '', limit } = options;
+      const { severity = '' } = options;
       const pages = pagesOf(async (page) => {
         const answer = await api.hardware.listHardwareLog({ machineId, severity, ...page });
         return { items: answer.entries, nextPageToken: answer.nextPageToken };
-      }, limit);
-      const count = await writeList(context.out, output, LOG, pages);
-      if (count === 0 && isForPeople(output)) context.err.line('there are no entries');
-      return 'ok';
+      }, askedFor(options));
+      return writeListing(context, options, LOG, pages, 'there are no entries');
     }),
   );
 }

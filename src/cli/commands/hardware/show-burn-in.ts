@@ -17,7 +17,7 @@ const WIDTH = 14;
 
 export function showBurnIn(context: CommandContext): Command {
   const command = new Command('burn-in')
-    .description('What became of the burn-in of a machine: per part passed, failed or skipped')
+    .description('Show the burn-in of a machine: each part passed, failed or skipped')
     .argument('<machine-id>')
     .option('--operation <id>', 'the burn-in of this operation (default: the newest)');
   return addOutput(command).action(

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { OPERATIONS } from '../../operations/v2-operations.ts';
+import { showEraseCertificate } from '../hardware/erase-certificate.ts';
 import { watchFleet } from '../operations/watch-operations.ts';
 import { eraseMachine, inspectMachine, migrateMachine } from '../workflows/hardware-workflows.ts';
 import {
@@ -52,6 +53,7 @@ const VERBS = [
   removeMachine,
   inspectMachine,
   eraseMachine,
+  showEraseCertificate,
   migrateMachine,
   setServiceState,
 ] as const;
