@@ -215,7 +215,7 @@ it.skipIf(programs.isMissing)(
 describe.skipIf(programs.isMissing)(programs.title('the words of the command line'), () => {
   const read = (words: string, commands: string) => {
     add('proc/cmdline', `BOOT_IMAGE=vmlinuz ${words}\n`);
-    return run(`read_parameters; ${commands}`);
+    return run(`read_parameters "$PROCFS/cmdline"; ${commands}`);
   };
 
   it('are read, and a rule takes no disk away that was named', () => {

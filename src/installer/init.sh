@@ -1,5 +1,5 @@
 #!/bin/busybox sh
-# The installer: the first process of the initramfs that a machine boots over the network. It fetches an image, verifies its
+# The installer: the first process of the initramfs that a machine boots over the network or from a disc. It fetches an image, verifies its
 # SHA-256, writes it to a disk, reports its progress to the server, and reboots. In the mode `erase` it erases all disks and
 # powers the machine off: see erase.sh. In the mode `burn-in` it tests the machine and writes nothing: see burn-in.sh.
 #
@@ -69,14 +69,15 @@ inventory=''
 woken_nics=''
 report_to=report
 burn_root=''
-read_parameters
-[ "$mode" = burn-in ] && report_to=burn-in
+read_parameters "$PROCFS/cmdline"
 say "for $mac"
 load_drivers
 if ! connect; then
   say 'failed: no network'
   restart 10
 fi
+[ -z "$once" ] || fetch_parameters
+[ "$mode" = burn-in ] && report_to=burn-in
 gather_facts
 wake_nics
 await_disks

@@ -44,6 +44,8 @@ export interface InstallOrderView {
   readonly isGivenUp: boolean;
   /** The evidence of its last erasure; null: none was reported. */
   readonly erasure: Erasure | null;
+  /** A disc is in its virtual drive that the machine has booted from; it was not tried to eject it. */
+  readonly hasUsedMedia: boolean;
   /** When the machine last reported or was last made to boot. */
   readonly lastActivityAt: Date;
 }
@@ -59,6 +61,14 @@ export interface EraseOrderRequest {
   readonly operationId: string;
   readonly key: string;
   readonly overwrite: Overwrite;
+}
+
+export interface BootUrlRequest {
+  readonly operationId: string;
+  /** As the address of an HTTP boot, or as a disc in the virtual drive. */
+  readonly way: 'http' | 'media';
+  /** After a URL of this order that the machine did not use: the next way, or the same one again. */
+  readonly afterUnused: 'next way' | 'again';
 }
 
 export interface NetworkInstalls {
@@ -80,15 +90,23 @@ export interface NetworkInstalls {
   orderErase(machineId: string, request: EraseOrderRequest): Promise<void>;
   /**
    * A one-time URL for the machine's next boot, to be given to its BMC: a secret. While it has one, its MAC address opens nothing. Where the
-   * machine was made to boot with an earlier one of this order and did not use it, or where nothing can be served by a URL, the
-   * answer says so, and its MAC address counts again.
+   * machine was made to boot with an earlier one of this order and did not use it, or where nothing can be served in this way, the answer
+   * says so.
    */
   issueBootUrl(
     machineId: string,
-    operationId: string,
+    request: BootUrlRequest,
   ): Promise<{ readonly url: string } | { readonly obstacle: string }>;
-  /** The URL could not be given to the machine: its MAC address counts again. */
+  /** No URL is given to the machine: its MAC address counts again. */
   dropBootUrl(machineId: string): Promise<void>;
+  /** To be called before a disc is inserted: what is not known to be in a drive is never taken out of it. */
+  insertsMedia(machineId: string, operationId: string, url: string): Promise<void>;
+  /** Whether the operation or an earlier one has inserted a disc, and not been seen to take it out. */
+  hasInsertedMedia(machineId: string): Promise<boolean>;
+  /** Whether it is the address of the disc that was inserted last. */
+  isInsertedMedia(machineId: string, url: string): Promise<boolean>;
+  /** It is tried to eject it: `out` where it is certainly not in the drive any more. */
+  ejectedMedia(machineId: string, result: 'out' | 'not known'): Promise<void>;
   /** Whether it is the URL that was issued last for the machine, and still opens something. */
   isCurrentBootUrl(machineId: string, url: string): Promise<boolean>;
   /** The machine was made to boot. */

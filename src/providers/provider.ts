@@ -153,6 +153,8 @@ export interface Media {
   /** What is in it goes. */
   insert(call: ProviderCall, url: string): Promise<void>;
   eject(call: ProviderCall): Promise<void>;
+  /** Takes out what an operation has left in the drive; what someone else has inserted stays. Absent where none leaves anything. */
+  readonly ejectLeft?: (call: ProviderCall) => Promise<void>;
 }
 
 /** A connection to the serial console of a machine. */
@@ -215,10 +217,12 @@ export type ImagingState =
       readonly key: string;
       readonly progress: number;
       readonly pollAfterMs: number;
+      /** Something of its boot has to be taken back: `startImaging` again does it. */
+      readonly leftover?: true;
       /** A remark beside the percentage; logged once. */
       readonly detail?: string;
     }
-  | { readonly state: 'written'; readonly key: string; readonly image: string }
+  | { readonly state: 'written'; readonly key: string; readonly image: string; readonly leftover?: true }
   | {
       readonly state: 'failed';
       readonly key: string;
@@ -252,13 +256,15 @@ export type ErasingState =
   | {
       readonly state: 'erasing';
       readonly key: string;
+      /** Something of its boot has to be taken back: `startErasing` again does it. */
+      readonly leftover?: true;
       /** The machine itself reports its progress. */
       readonly isAtWork: boolean;
       readonly progress: number;
       readonly pollAfterMs: number;
       readonly detail: string;
     }
-  | { readonly state: 'erased'; readonly key: string; readonly erasure: Erasure }
+  | { readonly state: 'erased'; readonly key: string; readonly erasure: Erasure; readonly leftover?: true }
   /** It is reported as complete, and nothing proves that it is. */
   | { readonly state: 'unproven'; readonly key: string; readonly message: string }
   | {

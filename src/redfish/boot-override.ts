@@ -96,6 +96,18 @@ export async function httpBootObstacle(service: RedfishService): Promise<string 
   return null;
 }
 
+/** Why the service can't have the system boot so; null: it can. */
+export async function bootObstacle(service: RedfishService, wish: BootWish): Promise<string | null> {
+  try {
+    const { boot } = await bootSettings(service);
+    overrideFor(service.where, wish, boot, await service.quirks());
+    return null;
+  } catch (error) {
+    if (!(error instanceof RedfishFailure) || error.reason !== 'NotOffered') throw error;
+    return `the BMC does not offer ${error.detail}`;
+  }
+}
+
 /** The next boot is one from this address, and only that one: the address is used up by it. Returns what was read back. */
 export async function setHttpBoot(
   service: RedfishService,

@@ -69,16 +69,24 @@ export class RedfishService {
   async get(path: string): Promise<Resource> {
     const found = await this.find(path);
     if (found) return found;
-    throw new RedfishFailure('Unreadable', this.where, `${path} is linked and does not exist`);
+    throw this.#isMissing(path);
+  }
+
+  #isMissing(path: string): RedfishFailure {
+    return new RedfishFailure('Unreadable', this.where, `${path} is linked and does not exist`);
   }
 
   /** The paths of a collection's members, over all its pages. */
   async members(path: string): Promise<string[]> {
+    return this.#membersFrom(path, await this.get(path));
+  }
+
+  async #membersFrom(path: string, first: Resource): Promise<string[]> {
     const paths: string[] = [];
     let next: string | null = path;
     for (let page = 0; next !== null; page += 1) {
       if (page === MAX_PAGES) throw this.#tooManyPages(path);
-      const { fields } = await this.get(next);
+      const { fields } = page === 0 ? first : await this.get(next);
       const { Members: members } = fields;
       if (!Array.isArray(members))
         throw new RedfishFailure('Unreadable', this.where, `${path} has no members`);
@@ -100,10 +108,19 @@ export class RedfishService {
 
   /** At most so many of them. */
   async firstResources(path: string, limit: number): Promise<Resource[]> {
+    const found = await this.resourcesIfThere(path, limit);
+    if (found) return found;
+    throw this.#isMissing(path);
+  }
+
+  /** As above. Null: the collection is linked and does not exist, as services with fewer parts than they announce have it. */
+  async resourcesIfThere(path: string, limit = Number.POSITIVE_INFINITY): Promise<Resource[] | null> {
     const expanded = await this.#expanded(path);
     if (expanded !== null) return expanded.slice(0, limit);
+    const first = await this.find(path);
+    if (first === null) return null;
     const found: Resource[] = [];
-    for (const member of (await this.members(path)).slice(0, limit)) {
+    for (const member of (await this.#membersFrom(path, first)).slice(0, limit)) {
       const resource = await this.find(member);
       if (resource) found.push(resource);
     }

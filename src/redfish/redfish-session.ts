@@ -29,6 +29,8 @@ export interface ServiceRoot extends ServiceIdentity {
   readonly tasks: string | null;
   readonly registries: string | null;
   readonly sessions: string;
+  /** Whether it says where its sessions are; where not, they are sought at the usual address. */
+  readonly namesSessions: boolean;
   /** The query that has a collection answer its members whole; null: it offers none. */
   readonly expandQuery: string | null;
 }
@@ -108,7 +110,7 @@ export class RedfishSession {
   }
 
   async #open(signal: AbortSignal): Promise<Credential> {
-    const { sessions } = await this.root(signal);
+    const { sessions, namesSessions } = await this.root(signal);
     const { wire, login } = this;
     const body = { UserName: login.user, Password: login.password };
     const answer = await wire.ask({ method: 'POST', path: sessions, body, signal, repeats: 'safely' });
@@ -119,7 +121,8 @@ export class RedfishSession {
       this.#results.accepted();
       return this.#credential;
     }
-    if (WITHOUT_SESSIONS.includes(answer.status)) {
+    // A service that names no sessions may ask for the password before it says that there are none.
+    if (WITHOUT_SESSIONS.includes(answer.status) || (answer.status === 401 && !namesSessions)) {
       const pair = Buffer.from(`${login.user}:${login.password}`).toString('base64');
       this.#credential = { kind: 'basic', header: `Basic ${pair}` };
       return this.#credential;
@@ -158,6 +161,7 @@ async function readRoot(wire: RedfishWire, signal: AbortSignal): Promise<Service
     registries: linkOf(root.Registries),
     expandQuery: expandQueryOf(fieldsOf(fieldsOf(root.ProtocolFeaturesSupported).ExpandQuery)),
     sessions: linkOf(fieldsOf(root.Links).Sessions) ?? SESSIONS,
+    namesSessions: linkOf(fieldsOf(root.Links).Sessions) !== null || linkOf(root.SessionService) !== null,
   };
 }
 

@@ -13,6 +13,19 @@ const CD_TYPES: readonly string[] = ['CD', 'DVD'];
 interface MediaCall {
   readonly signal: AbortSignal;
   readonly log: (text: string) => void;
+  /** What is said in place of an address that is a secret. */
+  readonly shownAs?: string;
+}
+
+/** Why the service can't have a disc; null: it can. */
+export async function mediaObstacle(service: RedfishService): Promise<string | null> {
+  try {
+    await findDrive(service);
+    return null;
+  } catch (error) {
+    if (!(error instanceof RedfishFailure) || error.reason !== 'NotOffered') throw error;
+    return 'the BMC has no virtual CD drive';
+  }
 }
 
 export async function insertedMedia(service: RedfishService): Promise<string | null> {
@@ -23,13 +36,23 @@ export async function insertMedia(service: RedfishService, url: string, call: Me
   const drive = await findDrive(service);
   if (imageIn(drive) === url) return;
   if (imageIn(drive) !== null) await ejectMedia(service, call);
-  call.log(`Inserting ${url} into ${drive.path}`);
-  const fields = { Image: url, Inserted: true, WriteProtected: true };
-  const insert = actionOf(drive, '#VirtualMedia.InsertMedia');
-  // Older services have no action, and take a change of the resource itself.
-  if (insert === null) await service.change(drive, { Image: url, Inserted: true });
-  else await service.post(insert, fields);
-  await readBack(service, url, call.signal);
+  call.log(`Inserting ${call.shownAs ?? url} into ${drive.path}`);
+  try {
+    const fields = { Image: url, Inserted: true, WriteProtected: true };
+    const insert = actionOf(drive, '#VirtualMedia.InsertMedia');
+    // Older services have no action, and take a change of the resource itself.
+    if (insert === null) await service.change(drive, { Image: url, Inserted: true });
+    else await service.post(insert, fields);
+    await readBack(service, url, call.signal);
+  } catch (error) {
+    throw call.shownAs === undefined ? error : withoutAddress(error, url, call.shownAs);
+  }
+}
+
+/** A service repeats in its words what it refuses. */
+function withoutAddress(error: unknown, url: string, shownAs: string): unknown {
+  if (!(error instanceof RedfishFailure) || !error.message.includes(url)) return error;
+  return new RedfishFailure(error.reason, error.where, error.detail.replaceAll(url, shownAs));
 }
 
 export async function ejectMedia(service: RedfishService, { signal, log }: MediaCall): Promise<void> {
@@ -51,7 +74,7 @@ async function readBack(service: RedfishService, wanted: string | null, signal: 
       throw new RedfishFailure(
         'CommandRefused',
         service.where,
-        `its virtual drive has ${found ?? 'nothing'} in it`,
+        found === null ? 'its virtual drive has nothing in it' : 'its virtual drive has something else in it',
       );
     await sleep(READ_BACK_POLL_MS, signal);
     signal.throwIfAborted();
@@ -78,7 +101,7 @@ async function findDrive(service: RedfishService): Promise<Resource> {
   }
   for (const collection of collections) {
     if (collection === null) continue;
-    const drives = (await service.resources(collection)).filter(takesDiscs);
+    const drives = ((await service.resourcesIfThere(collection)) ?? []).filter(takesDiscs);
     const drive = drives.find((one) => imageIn(one) !== null) ?? drives[0];
     if (drive) return drive;
   }

@@ -99,6 +99,11 @@ export async function openBmcScenarioSite(): Promise<BmcScenarioSite> {
     providers: {
       ...providers,
       trusting: datacenterConfiguration.parse({ kind: 'datacenter', ssh, bmc: trusting }),
+      'http-alone': datacenterConfiguration.parse({
+        kind: 'datacenter',
+        ssh,
+        bmc: { ...trusting, boot: { way: 'http' } },
+      }),
       'ipmi-alone': datacenterConfiguration.parse({
         kind: 'datacenter',
         ssh,

@@ -1,5 +1,6 @@
 /** Failures of BMCs with Redfish. Each machine has its own simulated one. */
 import { fresh } from '../api/fleet.ts';
+import { newMac } from '../nodes/rest.ts';
 import type { RedfishFault } from '../parts/redfish/redfish-fault.ts';
 import { RedfishSimulator } from '../parts/redfish/simulator.ts';
 import type { BmcScenarioSite } from './bmc-scenarios.ts';
@@ -52,6 +53,16 @@ export const REDFISH_SCENARIOS = {
       prepare: () => {},
       fix: ({ bmc, machineId }) => setSpec(site.server, machineId, { bmcCertificateSha256: bmc.fingerprint }),
     }),
+  BOOT_WAY_NOT_OFFERED: async (site) => {
+    const bmc = await RedfishSimulator.start({ ...site.redfish, vendor: 'dell' });
+    site.parts.push(bmc);
+    const machineId = fresh('redfish');
+    const spec = { provider: 'http-alone', bmcEndpoint: bmc.url, macAddresses: [newMac()] };
+    await site.server.machines.registerMachine({ machine: { machineId, spec } });
+    const fromNetwork = step({ case: 'netboot', value: { mode: 'PXE' } });
+    const operationId = await runOf(site.server, machineId, fromNetwork);
+    return { machineId, operationId, fix: async () => bmc.becomes('standard') };
+  },
   REDFISH_SYSTEM_NOT_FOUND: (site) =>
     failing(site, {
       path: '/redfish/v1/Systems/elsewhere',

@@ -44,6 +44,10 @@ const NO_NODES: NetworkInstalls = {
   isCurrentBootUrl: async () => false,
   dropBootUrl: async () => {},
   burnIns: NO_BURN_INS,
+  insertsMedia: async () => {},
+  hasInsertedMedia: async () => false,
+  isInsertedMedia: async () => false,
+  ejectedMedia: async () => {},
   sentIntoBoot: async () => {},
   giveUp: async () => {},
 };

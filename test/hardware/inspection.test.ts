@@ -179,6 +179,13 @@ describe('a machine with a Redfish BMC', () => {
     expect(phaseOf(await inspect())).toBe('SUCCEEDED');
     expect((await hardware().getHardware({ machineId })).memoryModules).toHaveLength(6);
   });
+
+  it('leaves out a collection that is linked and does not exist', async () => {
+    bmc.fault = 'dangling-memory';
+    expect(phaseOf(await inspect())).toBe('SUCCEEDED');
+    bmc.fault = null;
+    expect((await hardware().getHardware({ machineId })).drives).toHaveLength(2);
+  });
 });
 
 it.each(VENDOR_NAMES)('reads the same parts of a BMC as of %s', { tags: ['extended'] }, async (vendor) => {

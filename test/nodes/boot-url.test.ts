@@ -143,7 +143,7 @@ it('is issued on the command line', async () => {
     env: { INGOT_TOKEN: server.adminToken, INGOT_HTTP_URL: server.httpUrl },
   }).ended;
   expect(stdout).toMatch(
-    /^HTTP boot: {2}http:\S+\/boot\/once\/\S+\/(?:boot|installer)\.efi\nscript: .*\nexpires at: 20/,
+    /^HTTP boot: {2}http:\S+\/boot\/once\/\S+\/(?:boot|installer)\.efi\n(?:disc: .*\n)?script: .*\nexpires at: 20/,
   );
   await setState(server, id, 'retired');
 });

@@ -60,6 +60,25 @@ export const REQUIREMENTS = {
     tests: ['test/datacenter/redfish-sushy'],
     when: 'always',
   },
+  flask: {
+    packages: [
+      'python3-flask',
+      'python3-tenacity',
+      'python3-bcrypt',
+      'python3-webob',
+      'python3-requests',
+      'python3-pbr',
+    ],
+    files: [
+      '/usr/bin/python3',
+      ...['flask', 'tenacity', 'bcrypt', 'webob', 'requests', 'pbr'].map(
+        (name) => `/usr/lib/python3/dist-packages/${name}/__init__.py`,
+      ),
+    ],
+    purpose: 'the Redfish emulator of sushy-tools, whose sources INGOT_SUSHY_TOOLS names',
+    tests: ['test/datacenter/sushy-tools'],
+    when: 'named',
+  },
   qemu: {
     packages: ['qemu-system-x86', 'qemu-utils', 'seabios', 'ipxe-qemu', SHELL],
     files: [
@@ -74,11 +93,22 @@ export const REQUIREMENTS = {
     when: 'always',
   },
   uefi: {
-    packages: ['ovmf', 'systemd-boot-efi'],
-    files: ['/usr/share/OVMF/OVMF_CODE.fd', '/usr/lib/systemd/boot/efi/linuxx64.efi.stub'],
-    purpose: 'a UEFI firmware that boots by HTTP',
+    packages: ['ovmf', 'systemd-boot-efi', 'qemu-block-extra'],
+    files: [
+      '/usr/share/OVMF/OVMF_CODE.fd',
+      '/usr/lib/systemd/boot/efi/linuxx64.efi.stub',
+      '/usr/lib/x86_64-linux-gnu/qemu/block-curl.so',
+    ],
+    purpose: 'a UEFI firmware that boots by HTTP and from discs',
     tests: ['test/netboot/http-boot', 'test/netboot/redfish-boot'],
     when: 'named',
+  },
+  discs: {
+    packages: ['xorriso'],
+    files: ['xorriso'],
+    purpose: 'a reader of discs that we did not write',
+    tests: ['test/netboot/disc-tools'],
+    when: 'always',
   },
   bootImages: {
     packages: ['syslinux', 'mtools', SHELL],

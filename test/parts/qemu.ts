@@ -10,6 +10,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -19,11 +20,13 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IPXE_QUERY } from '../../src/domain/install/ipxe-query.ts';
-import { FIRMWARE } from './uefi-variables.ts';
+import { EMPTY_VARIABLES, FIRMWARE } from './uefi-variables.ts';
 
 /** Where the machine finds the server, whatever port that has on this host. */
 export const GUEST_SERVER = 'http://10.0.2.100:8080';
@@ -69,9 +72,11 @@ export interface QemuMachine {
   readonly script: string;
   /**
    * Switches it on. From `pxe`, every boot until it is switched off tries the network first, reboots too; from the disk,
-   * none does.
+   * none does. From a CD, every boot tries it first while it is in; its image is read from the address, in ranges, as a BMC would.
    */
-  powerOn(from: 'pxe' | 'disk'): void;
+  powerOn(from: 'pxe' | 'disk' | { readonly cd: string }): void;
+  /** Takes the CD out of the running machine. */
+  eject(): Promise<void>;
   /** Cuts the power, no matter what switched it on. */
   powerOff(): Promise<void>;
   isOn(): boolean;
@@ -126,7 +131,11 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
     powerOn: (from) => {
       if (pid() !== null || (child !== null && child.exitCode === null && child.signalCode === null))
         throw new Error('the machine is on already');
-      child = spawn(file('run'), [from], { stdio: 'ignore' });
+      if (typeof from === 'object') copyFileSync(EMPTY_VARIABLES, file('variables'));
+      child = spawn(file('run'), typeof from === 'object' ? ['cd', from.cd] : [from], { stdio: 'ignore' });
+    },
+    eject: async () => {
+      if (pid() !== null) await ejectByMonitor(file('monitor'));
     },
     powerOff,
     isOn: () => pid() !== null,
@@ -166,15 +175,40 @@ function runScript(
   return `#!/bin/sh
 case $1 in
   pxe) net=bootindex=1 disk=bootindex=2 ;;
+  cd)
+    net=romfile= disk=bootindex=2
+    set -- "$1" -drive "if=none,id=cd0,media=cdrom,readonly=on,format=raw,file=$2" -device ide-cd,id=cd,drive=cd0,bootindex=1
+    ;;
   *) net=romfile= disk=${firmware === undefined ? 'bootindex=1' : 'bootindex=-1'} ;;
 esac
-exec qemu-system-x86_64 -accel tcg -m ${memoryMiB} -display none -monitor none -pidfile '${dir}/pid' \\
+shift
+exec qemu-system-x86_64 "$@" -accel tcg -m ${memoryMiB} -display none -monitor none -qmp 'unix:${dir}/monitor,server=on,wait=off' -pidfile '${dir}/pid' \\
   -boot reboot-timeout=2000 \\
   -chardev file,id=serial0,path='${dir}/serial',append=on -serial chardev:serial0 \\
   ${uefi}${idle}-netdev '${net}' -device "virtio-net-pci,netdev=net0,mac=${mac},$net" \\
   -drive 'file=${dir}/disk,if=none,id=disk0,format=raw,cache=unsafe' -device "virtio-blk-pci,drive=disk0,serial=${DISK_SERIAL},$disk" \\
   ${nvme}${further} </dev/null >>'${dir}/log' 2>&1
 `;
+}
+
+/** With the protocol of QEMU's monitor: a greeting, and an answer to each command. */
+async function ejectByMonitor(path: string): Promise<void> {
+  const socket = connect(path);
+  const lines = createInterface({ input: socket });
+  const commands = [
+    { execute: 'qmp_capabilities' },
+    { execute: 'eject', arguments: { id: 'cd', force: true } },
+  ];
+  try {
+    for await (const line of lines) {
+      if ('event' in (JSON.parse(line) as object)) continue;
+      const command = commands.shift();
+      if (command === undefined) return;
+      socket.write(`${JSON.stringify(command)}\n`);
+    }
+  } finally {
+    socket.destroy();
+  }
 }
 
 function furtherDisk(dir: string, { kind, serial, model = '' }: FurtherDisk, index: number): string {

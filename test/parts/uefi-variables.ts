@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 export const FIRMWARE = '/usr/share/OVMF/OVMF_CODE.fd';
-const EMPTY_VARIABLES = '/usr/share/OVMF/OVMF_VARS.fd';
+export const EMPTY_VARIABLES = '/usr/share/OVMF/OVMF_VARS.fd';
 
 /** EFI_GLOBAL_VARIABLE. */
 const GLOBAL = Buffer.from('61dfe48bca93d211aa0d00e098032b8c', 'hex');
@@ -14,8 +14,13 @@ const STORE_HEADER_BYTES = 28;
 const ATTRIBUTES = 7;
 const ACTIVE = 1;
 
-export function writeBootVariables(file: string, url: string): void {
+/** Null: no boot option. */
+export function writeBootVariables(file: string, url: string | null): void {
   const store = readFileSync(EMPTY_VARIABLES);
+  if (url === null) {
+    writeFileSync(file, store);
+    return;
+  }
   const start = store.readUInt16LE(48) + STORE_HEADER_BYTES;
   if (store.readUInt16LE(start) !== 0xffff) throw new Error(`${EMPTY_VARIABLES} has variables already`);
   const first = variable('Boot0000', bootOption('One-time URL', url));

@@ -43,7 +43,7 @@ const METHODS = {
   inventory: { readHardware: 'read' },
   sensors: { read: 'read' },
   console: { open: 'read' },
-  media: { inserted: 'read', insert: 'effect', eject: 'effect' },
+  media: { inserted: 'read', insert: 'effect', eject: 'effect', ejectLeft: 'effect' },
   bios: { compare: 'read', stage: 'effect', taskState: 'read' },
   bootOrder: { compare: 'read', stage: 'effect', taskState: 'read' },
   firmware: { compare: 'read', update: 'effect', findUpdate: 'read', taskState: 'read' },

@@ -3,9 +3,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe } from 'vitest';
-import type { BurnIn } from '../../src/domain/hardware/burn-in.ts';
 import { UNREAD_LOG } from '../../src/domain/hardware/hardware-log.ts';
-import type { InstallOrderView, NetworkInstalls } from '../../src/providers/network-installs.ts';
 import type { ProviderCall } from '../../src/providers/provider.ts';
 import { bmcFields, machineWith } from '../datacenter/bmc-site.ts';
 import { clustersOf, createSite, type Site } from '../datacenter/site.ts';
@@ -26,74 +24,7 @@ import {
   openConnectedSite,
 } from './connected-site.ts';
 import { type Cases, describeProviderContract } from './contract.ts';
-
-/** The install layer as the provider sees it: one order, as a value. */
-class MemoryInstalls implements NetworkInstalls {
-  order_: InstallOrderView | null = null;
-  checkStart() {}
-  checkErase() {}
-  async read() {
-    return this.order_;
-  }
-  async order(
-    _machineId: string,
-    { operationId, key, image }: { operationId: string; key: string; image: string },
-  ) {
-    if (this.order_?.operationId === operationId && this.order_.key === key) return;
-    this.order_ = { ...NEW_ORDER, state: 'pending', operationId, key, image };
-  }
-  async orderErase(_machineId: string, { operationId, key }: { operationId: string; key: string }) {
-    if (this.order_?.operationId === operationId) return;
-    this.order_ = { ...NEW_ORDER, state: 'deprovisioning', operationId, key };
-  }
-  async issueBootUrl() {
-    return { obstacle: 'the test boots by PXE' };
-  }
-  async isCurrentBootUrl() {
-    return false;
-  }
-  async dropBootUrl() {}
-  async sentIntoBoot() {
-    if (this.order_) this.order_ = { ...this.order_, wasSent: true };
-  }
-  async giveUp() {
-    this.order_ = null;
-  }
-  burnIn: BurnIn | null = null;
-  burnIns: NetworkInstalls['burnIns'] = {
-    check: () => {},
-    read: async () => this.burnIn,
-    order: async (order) => {
-      if (this.burnIn?.key === order.key) return;
-      const at = new Date();
-      const fresh = { state: 'ordered', percent: 0, results: [], error: '' } as const;
-      this.burnIn = { ...order, ...fresh, orderedAt: at, sentAt: null, seenAt: null, endedAt: null };
-    },
-    sent: async () => {
-      if (this.burnIn) this.burnIn = { ...this.burnIn, sentAt: new Date() };
-    },
-    giveUp: async () => {
-      this.burnIn = null;
-    },
-  };
-}
-
-const NEW_ORDER: InstallOrderView = {
-  state: 'pending',
-  progress: null,
-  attempts: 0,
-  lastError: '',
-  operationId: null,
-  key: '',
-  image: '',
-  hasBooted: false,
-  wasSent: false,
-  bootEnded: false,
-  isAtWork: false,
-  isGivenUp: false,
-  erasure: null,
-  lastActivityAt: new Date(),
-};
+import { MemoryInstalls } from './memory-installs.ts';
 
 const programs = needs('ipmi', 'sshd');
 
@@ -192,6 +123,13 @@ const cases: Cases = {
       const connection = await site.can.console.open(machine, { signal, inUse: 'leave' });
       await connection.close();
     },
+  },
+  'media.ejectLeft': {
+    prepare: async () => {
+      redfish.insert(ISO);
+      installs.media = ISO;
+    },
+    run: async (call) => site.can.media.ejectLeft?.(throughRedfish(call)),
   },
   'netboot.bootDevice': { prepare: switchedOn, run: (call) => site.can.netboot.bootDevice(call) },
   'netboot.setBootDevice': {

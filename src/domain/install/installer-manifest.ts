@@ -15,6 +15,8 @@ export const INTERFACES = {
   userData: 2,
   erasing: 2,
   burnIn: 3,
+  /** Takes its parameters from the server, by the secret of the disc that it was booted from. */
+  discs: 4,
 } as const satisfies Record<string, number>;
 
 export const INSTALLER_INTERFACE = Math.max(...Object.values(INTERFACES));

@@ -9,7 +9,7 @@ import { installerArchOf } from '../../domain/install/architecture.ts';
 import type { Node } from '../../domain/install/node.ts';
 import type { Session } from '../../store/database/database.ts';
 import { newBootToken } from '../../store/nodes/boot-tokens.ts';
-import { findBootUrl, storeBootUrl } from '../../store/nodes/boot-urls.ts';
+import { type BootUrlWay, findBootUrl, storeBootUrl } from '../../store/nodes/boot-urls.ts';
 import { judgeConflict, traceEvent } from './node-changes.ts';
 import { adminCause, changeAndLog, type NodeDependencies } from './nodes.ts';
 import { type UnifiedDependencies, unifiedFiles } from './unified-boot.ts';
@@ -26,13 +26,14 @@ export async function issueBootUrl(
   dependencies: NodeDependencies,
   id: string,
   actor: Actor,
+  way: BootUrlWay | null = null,
 ): Promise<IssuedBootUrl> {
   const secret = newBootToken();
   const issuedAt = dependencies.now();
   const expiresAt = new Date(issuedAt.getTime() + dependencies.bootWindowSeconds * 1000);
   await changeAndLog(dependencies, id, async ({ machine, node }, session) => {
     if (!BOOTING.includes(node.state)) throw nothingToBoot(node);
-    await storeBootUrl(session, id, { secret, issuedAt, expiresAt });
+    await storeBootUrl(session, id, { secret, issuedAt, expiresAt, way });
     const comment = 'a one-time URL was issued for its next boot; boots by its MAC address get the disk';
     const cause = adminCause(dependencies, actor, comment, false);
     const judged = judgeConflict(machine, cause);

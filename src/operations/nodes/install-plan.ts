@@ -10,6 +10,7 @@ import { type Fault, unmetPrecondition } from '../../domain/error/fault.ts';
 import type { BurnInWish } from '../../domain/hardware/burn-in.ts';
 import { type InstallerArch, installerArchOf, installerFile } from '../../domain/install/architecture.ts';
 import {
+  BUILT_IN_PROFILE,
   builtInProfile,
   burnInProfile,
   DEFAULT_PROFILE_NAME,
@@ -177,6 +178,21 @@ function ownInitrdProblem(bootDir: string, initrd: string, needed: number): stri
   const isThere = statSync(manifest, { throwIfNoEntry: false })?.isFile() === true;
   const read = isThere ? readManifest(readFileSync(manifest, 'utf8')) : null;
   return manifestProblem(read, statSync(file).size, needed);
+}
+
+/** Why the installer of this profile can't be booted from a disc, and get its parameters from the server then; null: it can. */
+export function discObstacle(
+  { bootDir }: Pick<InstallPlanDependencies, 'bootDir'>,
+  { name, initrd }: InstallProfile,
+  arch: InstallerArch,
+): string | null {
+  if (initrd !== installerFile(BUILT_IN_PROFILE.initrd, arch))
+    return `workflow ${name} boots another initramfs than that of Ingot's installer`;
+  const problem = ownInitrdProblem(bootDir, initrd, INTERFACES.discs);
+  return (
+    problem &&
+    `the installer of this server can't be booted from a disc: ${problem}; build it again with ${buildCommand(arch)}`
+  );
 }
 
 /** The profile that erases the node: the site's, or the built-in one. */

@@ -91,6 +91,12 @@ export interface Discovery {
   readonly networks: readonly string[] | null;
 }
 
+const serverUrl = z
+  .string()
+  .regex(/^https?:\/\/[A-Za-z0-9.:[\]-]+$/, 'must be http(s)://host[:port]')
+  .nullable()
+  .default(null);
+
 /** Machines that match the filter boot from these networks only. */
 const bootNetwork = z.strictObject({
   /** Without it, all machines. */
@@ -101,11 +107,9 @@ const bootNetwork = z.strictObject({
 /** Machines that boot from the network. */
 export const netbootConfiguration = z.strictObject({
   /** The URL at which machines reach this server; without it, the one that they used. */
-  base_url: z
-    .string()
-    .regex(/^https?:\/\/[A-Za-z0-9.:[\]-]+$/, 'must be http(s)://host[:port]')
-    .nullable()
-    .default(null),
+  base_url: serverUrl,
+  /** The URL at which BMCs reach it, to read the disc of their virtual drive; without it, base_url. */
+  media_url: serverUrl,
   /** The provider of machines that were unknown before they booted; without it, generic. */
   provider: z.string().nullable().default(null),
   boot_token_seconds: z.int().min(60).max(604_800).default(14_400),

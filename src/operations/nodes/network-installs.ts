@@ -15,6 +15,14 @@ import type { Session } from '../../store/database/database.ts';
 import { findMachine } from '../../store/machines/machines.ts';
 import { forgetBootUrl, machineOfBootUrl } from '../../store/nodes/boot-urls.ts';
 import { findImage, listImages } from '../../store/nodes/images.ts';
+import {
+  findInsertedMedia,
+  forgetInsertedMedia,
+  type InsertedMedia,
+  isInsertedMedia,
+  storeInsertedMedia,
+  triedToEject,
+} from '../../store/nodes/inserted-media.ts';
 import { findNode, type LockedNode, type NodeChange } from '../../store/nodes/nodes.ts';
 import { createBurnInOrders } from '../hardware/burn-in-orders.ts';
 import { ERASABLE, eraseGivenUp, eraseOrdered, notErasable } from './erase-orders.ts';
@@ -32,7 +40,7 @@ import type { BootDependencies } from './node-boot.ts';
 import { moveNode, type NodeCause } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';
 import { addNode, changeAndLog } from './nodes.ts';
-import { BOOT_URL, bootUrlForOperation } from './operation-boot-url.ts';
+import { bootUrlForOperation, type ServerUrls, secretOfBootUrl } from './operation-boot-url.ts';
 import type { UnifiedDependencies } from './unified-boot.ts';
 
 interface InstallDependencies extends BootDependencies, UnifiedDependencies {}
@@ -51,10 +59,9 @@ const WAY_TO_PENDING = {
   retired: null,
 } as const satisfies Record<Node['state'], readonly Node['state'][] | null>;
 
-/** `serverUrl`: at which machines reach this server. */
 export function createNetworkInstalls(
   dependencies: InstallDependencies,
-  serverUrl: () => string,
+  serverUrls: ServerUrls,
 ): NetworkInstalls {
   const { database } = dependencies;
   return {
@@ -70,7 +77,7 @@ export function createNetworkInstalls(
 
     async read(machineId) {
       const node = await findNode(database, machineId);
-      return node ? viewOf(node) : null;
+      return node ? viewOf(node, await findInsertedMedia(database, machineId)) : null;
     },
 
     async order(machineId, request) {
@@ -100,13 +107,13 @@ export function createNetworkInstalls(
     },
 
     burnIns: createBurnInOrders(dependencies, (machineId) => ensureNode(dependencies, machineId)),
-    issueBootUrl: (machineId, operationId) =>
-      bootUrlForOperation(dependencies, serverUrl(), machineId, operationId),
+    issueBootUrl: (machineId, request) => bootUrlForOperation(dependencies, serverUrls, machineId, request),
     dropBootUrl: (machineId) => forgetBootUrl(database, machineId),
     isCurrentBootUrl: async (machineId, url) => {
-      const [, secret] = BOOT_URL.exec(url) ?? [];
-      return secret !== undefined && (await machineOfBootUrl(database, secret)) === machineId;
+      const secret = secretOfBootUrl(url);
+      return secret !== null && (await machineOfBootUrl(database, secret)) === machineId;
     },
+    ...mediaOf(dependencies),
 
     async sentIntoBoot(machineId, operationId) {
       if ((await findNode(database, machineId)) === null) return;
@@ -139,7 +146,30 @@ export function createNetworkInstalls(
   };
 }
 
-function viewOf(node: Node): InstallOrderView {
+function mediaOf({
+  database,
+  now,
+}: InstallDependencies): Pick<
+  NetworkInstalls,
+  'insertsMedia' | 'hasInsertedMedia' | 'isInsertedMedia' | 'ejectedMedia'
+> {
+  return {
+    async insertsMedia(machineId, operationId, url) {
+      const secret = secretOfBootUrl(url);
+      if (secret === null) throw new TypeError('only the disc of a one-time URL is kept in mind');
+      await storeInsertedMedia(database, machineId, { operationId, secret, at: now() });
+    },
+    hasInsertedMedia: async (machineId) => (await findInsertedMedia(database, machineId)) !== null,
+    async isInsertedMedia(machineId, url) {
+      const secret = secretOfBootUrl(url);
+      return secret !== null && isInsertedMedia(database, machineId, secret);
+    },
+    ejectedMedia: (machineId, result) =>
+      result === 'out' ? forgetInsertedMedia(database, machineId) : triedToEject(database, machineId),
+  };
+}
+
+function viewOf(node: Node, media: InsertedMedia | null): InstallOrderView {
   const { installRecord, order } = node;
   const times = [node.stateChangedAt, order.wantedAt, order.kickedAt, node.lastSeenAt];
   const lastActivity = Math.max(...times.map((time) => time?.getTime() ?? 0));
@@ -157,6 +187,7 @@ function viewOf(node: Node): InstallOrderView {
     isAtWork: installRecord.bootNo >= installRecord.firstBootNo && !installRecord.bootEnded,
     isGivenUp: installRecord.attempts >= MAX_INSTALL_ATTEMPTS,
     erasure: node.erasure,
+    hasUsedMedia: media?.isUsed === true && !media.wasTried,
     lastActivityAt: new Date(lastActivity),
   };
 }

@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type InstallerArch, installerArchOf } from '../../domain/install/architecture.ts';
+import type { InstallProfile } from '../../domain/install/install-profile.ts';
 import type { Node } from '../../domain/install/node.ts';
 import type { Verification } from './boot-script.ts';
 import { type InstallPlanDependencies, readErasePlan, readInstallPlan } from './install-plan.ts';
@@ -26,26 +27,44 @@ export interface UnifiedDependencies extends InstallPlanDependencies, Pick<NodeD
   readonly verify: Verification;
 }
 
+export interface UnifiedPlan extends UnifiedFiles {
+  readonly arch: InstallerArch;
+  readonly profile: InstallProfile;
+}
+
 /** Null: not for this node, whose machine needs an iPXE then. */
 export async function unifiedFiles(
   dependencies: UnifiedDependencies,
   node: Node,
 ): Promise<UnifiedFiles | null> {
+  const plan = await unifiedPlan(dependencies, node);
+  return 'obstacle' in plan ? null : plan;
+}
+
+/** Or why the node's installer can't be made one program. */
+export async function unifiedPlan(
+  dependencies: UnifiedDependencies,
+  node: Node,
+): Promise<UnifiedPlan | { readonly obstacle: string }> {
   const { bootDir, database, verify } = dependencies;
-  // Only an iPXE verifies the signatures of kernel and initramfs.
-  if (verify === 'required') return null;
+  if (verify === 'required')
+    return { obstacle: 'netboot.verify_boot_files is required, and only an iPXE verifies signatures' };
   const arch = installerArchOf(node.facts.arch);
   const known = { ...node, facts: { ...node.facts, arch } };
   const plan =
     node.state === 'deprovisioning'
       ? await readErasePlan(dependencies, database, known)
       : await readInstallPlan(dependencies, database, known);
-  if ('code' in plan) return null;
-  const { kernel, initrd } = 'profile' in plan ? plan.profile : plan;
+  if ('code' in plan) return { obstacle: plan.problem };
+  const profile = 'profile' in plan ? plan.profile : plan;
+  const { kernel, initrd } = profile;
   const { own, packaged } = STUBS[arch];
   const stub = [join(bootDir, own), packaged].find(isFile);
-  if (stub === undefined || [kernel, initrd].some((path) => path.includes('://'))) return null;
-  return { stub, kernel: join(bootDir, kernel), initrd: join(bootDir, initrd) };
+  if (stub === undefined)
+    return { obstacle: 'the server has no stub of systemd to make the installer one program' };
+  if ([kernel, initrd].some((path) => path.includes('://')))
+    return { obstacle: `workflow ${profile.name} boots files that are not on this server` };
+  return { stub, kernel: join(bootDir, kernel), initrd: join(bootDir, initrd), arch, profile };
 }
 
 function isFile(path: string): boolean {

@@ -61,8 +61,8 @@ export const bmcConfiguration = z
         /** For every boot until it is set again, and not only for the next one. */
         persistent: z.boolean().default(false),
         efi: z.boolean().default(false),
-        /** auto: an installer is booted in the strongest way that machine and BMC have. */
-        way: z.enum(['auto', 'pxe']).default('auto'),
+        /** auto: an installer is booted in the strongest way that machine and BMC have; any other: in this way, or not at all. */
+        way: z.enum(['auto', 'http', 'media', 'pxe']).default('auto'),
         /** For BMCs that never show that their boot flags are valid. */
         ignore_valid_bit: z.boolean().default(false),
         /** A machine that has not asked for its installer after so long is power-cycled again. */

@@ -28,6 +28,12 @@ export interface BmcControl {
   insertedMedia(call: ProviderCall): Promise<string | null>;
   insertMedia(call: ProviderCall, url: string): Promise<void>;
   ejectMedia(call: ProviderCall): Promise<void>;
+  /** Why the machine can't be booted from the virtual CD drive; null: it can. */
+  mediaObstacle(call: ProviderCall): Promise<string | null>;
+  /** As `insertMedia`, and the address is a secret. */
+  insertOwnMedia(call: ProviderCall, url: string): Promise<void>;
+  /** The next boot, and no later one, is one by UEFI from the virtual CD drive. */
+  bootFromMedia(call: ProviderCall): Promise<void>;
   /** Throws a StepFailure where its protocol has neither inventory nor virtual media. */
   checkRedfish(machine: Machine): void;
   /** Throws a StepFailure, or a ConsoleFailure where the BMC offers no console, or another client has it. */

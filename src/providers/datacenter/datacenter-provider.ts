@@ -10,7 +10,7 @@ import { CheckedDownloads } from '../../connections/checked-downloads.ts';
 import { type CredentialSources, sourceOfMachine } from '../../connections/credential-source.ts';
 import { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
-import type { Capabilities, Provider } from '../provider.ts';
+import type { Capabilities, Provider, ProviderCall } from '../provider.ts';
 import { type BmcControls, createBmcControls } from './bmc-controls.ts';
 import { createBmcNetboot } from './bmc-netboot.ts';
 import { createBmcPower } from './bmc-power.ts';
@@ -18,6 +18,7 @@ import type { DatacenterConfiguration } from './datacenter-configuration.ts';
 import { burnInByReports } from './network-burn-in.ts';
 import { erasingByReports } from './network-erase.ts';
 import { withNetworkInstalls } from './network-install.ts';
+import { ejectOwnDisc, takeOutOwnDisc } from './own-disc.ts';
 import { createRedfishChanges, type RedfishChanges } from './redfish-changes.ts';
 import { datacenterStartChecks } from './start-checks.ts';
 
@@ -90,9 +91,11 @@ function capabilitiesOf(
   'power' | 'netboot' | 'imaging' | 'erasing' | 'burnIn' | 'inventory' | 'sensors' | 'media' | 'console'
 > &
   RedfishChanges {
+  const throughBmc = { controlOf: bmcs.of, installs };
   const options = {
     power: createBmcPower({ controlOf: bmcs.of, remoteExec: hosts }),
-    netboot: createBmcNetboot({ controlOf: bmcs.of, installs, way: bmc.boot.way }),
+    netboot: createBmcNetboot({ ...throughBmc, way: bmc.boot.way }),
+    ejectDisc: (call: ProviderCall) => ejectOwnDisc(throughBmc, call),
     installs,
     bootPatienceMs: bmc.boot.patience_seconds * 1000,
     powerOffMs: bmc.power_off_seconds * 1000,
@@ -109,6 +112,7 @@ function capabilitiesOf(
       },
       insert: async (call, url) => bmcs.of(call.machine).insertMedia(call, url),
       eject: async (call) => bmcs.of(call.machine).ejectMedia(call),
+      ejectLeft: async (call) => void (await takeOutOwnDisc(throughBmc, call)),
     },
     console: {
       record: bmc.console.record,

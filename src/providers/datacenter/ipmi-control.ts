@@ -63,6 +63,13 @@ export function createIpmiControl(bmcs: Bmcs, configuration: BmcConfiguration): 
     ejectMedia: async ({ machine }) => {
       throw needsRedfish(machine);
     },
+    mediaObstacle: async () => 'IPMI has no virtual drive',
+    insertOwnMedia: async ({ machine }) => {
+      throw needsRedfish(machine);
+    },
+    bootFromMedia: async ({ machine }) => {
+      throw needsRedfish(machine);
+    },
     checkRedfish: (machine) => {
       throw needsRedfish(machine);
     },

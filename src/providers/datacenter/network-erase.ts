@@ -4,10 +4,16 @@
  */
 import type { InstallOrderView } from '../network-installs.ts';
 import { type Erasing, type ErasingState, operationOf } from '../provider.ts';
-import { isOurs, type NetworkInstallOptions, POLL_AFTER_MS, powerCycle } from './network-install.ts';
+import {
+  isOurs,
+  LEFTOVER,
+  type NetworkInstallOptions,
+  POLL_AFTER_MS,
+  powerCycle,
+} from './network-install.ts';
 
 export function erasingByReports(options: NetworkInstallOptions): Erasing {
-  const { installs, netboot, bootPatienceMs, now } = options;
+  const { installs, netboot, bootPatienceMs, now, ejectDisc } = options;
 
   /** The machine will not reach its eraser: it was never made to boot, or has not reported for too long. */
   const needsReboot = (view: InstallOrderView) => {
@@ -21,12 +27,14 @@ export function erasingByReports(options: NetworkInstallOptions): Erasing {
       const view = await installs.read(call.machine.machineId);
       if (!isOurs(view, call) || view.key === '') return { state: 'idle' };
       if (needsReboot(view) && !view.isGivenUp) return { state: 'idle' };
-      return erasingOf(view);
+      return { ...erasingOf(view), ...(view.hasUsedMedia ? LEFTOVER : {}) };
     },
     async startErasing(call, overwrite) {
       const { machineId } = call.machine;
       call.signal.throwIfAborted();
       call.checkHeld();
+      const before = await installs.read(machineId);
+      if (isOurs(before, call) && before.hasUsedMedia) await ejectDisc(call);
       await installs.orderErase(machineId, { operationId: operationOf(call), key: call.key, overwrite });
       const view = await installs.read(machineId);
       if (view && !needsReboot(view)) return;
@@ -38,6 +46,7 @@ export function erasingByReports(options: NetworkInstallOptions): Erasing {
       call.signal.throwIfAborted();
       call.checkHeld();
       await installs.giveUp(call.machine.machineId, operationOf(call), 'the operation was canceled');
+      await ejectDisc(call);
     },
   };
 }

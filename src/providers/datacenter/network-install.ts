@@ -21,6 +21,8 @@ export interface NetworkInstallOptions {
   readonly power: PowerControl;
   readonly netboot: Netboot;
   readonly installs: NetworkInstalls;
+  /** Takes the disc of the installer out of the BMC's virtual drive, if it is there. Never fails for that. */
+  readonly ejectDisc: (call: ProviderCall) => Promise<void>;
   /** A machine that has not asked for its installer after so long is power-cycled again. */
   readonly bootPatienceMs: number;
   /** How long a machine may take to be off. */
@@ -86,7 +88,7 @@ function netbootWithImage({ netboot, installs }: NetworkInstallOptions): Netboot
 }
 
 function imagingByReports(options: NetworkInstallOptions): Imaging {
-  const { installs, netboot, bootPatienceMs, now } = options;
+  const { installs, netboot, bootPatienceMs, now, ejectDisc } = options;
 
   /** The machine will not reach its installer: it was never made to boot, or has not reported for too long. */
   const needsReboot = (view: InstallOrderView) => {
@@ -99,12 +101,16 @@ function imagingByReports(options: NetworkInstallOptions): Imaging {
     async imagingState(call) {
       const view = await installs.read(call.machine.machineId);
       if (!isOurs(view, call) || view.key === '' || needsReboot(view)) return { state: 'idle' };
-      return imagingOf(view);
+      return { ...imagingOf(view), ...(view.hasUsedMedia ? LEFTOVER : {}) };
     },
     async startImaging(call, image) {
       const { machineId } = call.machine;
       call.signal.throwIfAborted();
       call.checkHeld();
+      const before = await installs.read(machineId);
+      // The disc has done its work with the boot: the next one is that of what is installed.
+      if (isOurs(before, call) && before.hasUsedMedia) await ejectDisc(call);
+      if (isOurs(before, call) && before.key === call.key && isOver(before)) return;
       await installs.order(machineId, { operationId: operationOf(call), key: call.key, image });
       const view = await installs.read(machineId);
       // A reboot of this operation before this step may have made it boot already.
@@ -116,8 +122,16 @@ function imagingByReports(options: NetworkInstallOptions): Imaging {
       call.signal.throwIfAborted();
       call.checkHeld();
       await installs.giveUp(call.machine.machineId, operationOf(call), 'the operation was canceled');
+      await ejectDisc(call);
     },
   };
+}
+
+export const LEFTOVER = { leftover: true } as const;
+
+/** It was installed: an order again would start it again. */
+function isOver({ state }: InstallOrderView): boolean {
+  return state === 'installed' || state === 'active';
 }
 
 function imagingOf(view: InstallOrderView): ImagingState {

@@ -1,6 +1,7 @@
 /** Power and boot device over Redfish. */
 import { StepFailure } from '../../engine/step-handler.ts';
 import {
+  bootObstacle,
   httpBootObstacle,
   readBootSource,
   readHttpBootUri,
@@ -13,7 +14,7 @@ import type { RedfishServices } from '../../redfish/redfish-services.ts';
 import { readLog } from '../../redfish/sensors/read-log.ts';
 import { readSensors } from '../../redfish/sensors/read-sensors.ts';
 import { powerOf, reset } from '../../redfish/system-power.ts';
-import { ejectMedia, insertedMedia, insertMedia } from '../../redfish/virtual-media.ts';
+import { ejectMedia, insertedMedia, insertMedia, mediaObstacle } from '../../redfish/virtual-media.ts';
 import type { BmcConfiguration } from './bmc-configuration.ts';
 import type { BmcControl } from './bmc-control.ts';
 import { isAddressRefused } from './bmc-networks.ts';
@@ -21,6 +22,7 @@ import { bootDeviceNotSet } from './bmc-refusal.ts';
 import { openRedfishConsole, type RedfishConsoleDependencies } from './redfish-console.ts';
 
 /** The devices that steps name. */
+const BOOT_FROM_DISC = { source: 'cd', lasts: 'once', mode: 'UEFI' } as const;
 const SOURCES = { pxe: 'pxe', disk: 'disk', cd: 'cd', none: 'none' } as const;
 
 export function createRedfishControl(
@@ -56,6 +58,21 @@ export function createRedfishControl(
     insertedMedia: (call) => services.use(call, insertedMedia),
     insertMedia: (call, url) => services.use(call, (service) => insertMedia(service, url, call)),
     ejectMedia: (call) => services.use(call, (service) => ejectMedia(service, call)),
+    mediaObstacle: (call) =>
+      services.use(
+        call,
+        async (service) => (await mediaObstacle(service)) ?? (await bootObstacle(service, BOOT_FROM_DISC)),
+      ),
+    insertOwnMedia: (call, url) =>
+      services.use(call, (service) =>
+        insertMedia(service, url, { ...call, shownAs: 'a disc of the installer' }),
+      ),
+    bootFromMedia: (call) =>
+      services.use(call, async (service) => {
+        const set = await setBootSource(service, BOOT_FROM_DISC, call.signal, call.log);
+        if (set !== 'cd') throw bootDeviceNotSet(service.where, 'cd', set);
+        call.log('The BMC says: next boot from its virtual drive');
+      }),
     readHardware: (call) => services.use(call, (service) => readHardware(service, call.log)),
     readSensors: (machine, known, signal) =>
       services.readUnlessWanted(machine, signal, async (service, system) => ({

@@ -12,7 +12,7 @@ export async function readDrives(
 ): Promise<DiskFacts[] | undefined> {
   const paths = new Set<string>();
   const storage = linkOf(system.fields.Storage);
-  const controllers = storage === null ? null : await service.resources(storage);
+  const controllers = storage === null ? null : await service.resourcesIfThere(storage);
   for (const { fields } of controllers ?? []) for (const path of linksOf(fields.Drives)) paths.add(path);
   if (paths.size === 0)
     for (const { fields } of chassis)
@@ -52,7 +52,8 @@ async function readSimpleStorage(
 ): Promise<DiskFacts[] | undefined> {
   const path = linkOf(system.fields.SimpleStorage);
   if (path === null) return undefined;
-  const controllers = await service.resources(path);
+  const controllers = await service.resourcesIfThere(path);
+  if (controllers === null) return undefined;
   const drives = controllers.flatMap(({ fields }) => {
     const devices = Array.isArray(fields.Devices) ? fields.Devices.map(fieldsOf) : [];
     return devices.filter(isThere).map((device, index) =>

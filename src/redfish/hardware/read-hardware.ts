@@ -70,7 +70,7 @@ export async function chassisOf(service: RedfishService, system: Resource): Prom
 /** Null: there is no such collection. */
 async function listed(service: RedfishService, link: unknown): Promise<Resource[] | null> {
   const path = linkOf(link);
-  return path === null ? null : service.resources(path);
+  return path === null ? null : service.resourcesIfThere(path);
 }
 
 function memoryOf(

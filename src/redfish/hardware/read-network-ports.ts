@@ -20,14 +20,16 @@ export async function readNetworkPorts(
   let isKnown = false;
   for (const { fields } of chassis) {
     const path = linkOf(fields.NetworkAdapters);
-    if (path === null) continue;
+    const adapters = path === null ? null : await service.resourcesIfThere(path);
+    if (adapters === null) continue;
     isKnown = true;
-    for (const adapter of await service.resources(path)) await addAdapter(service, adapter, ports);
+    for (const adapter of adapters) await addAdapter(service, adapter, ports);
   }
-  const interfaces = linkOf(system.fields.EthernetInterfaces);
+  const path = linkOf(system.fields.EthernetInterfaces);
+  const interfaces = path === null ? null : await service.resourcesIfThere(path);
   if (interfaces !== null) {
     isKnown = true;
-    for (const { fields } of await service.resources(interfaces)) addInterface(fields, ports);
+    for (const { fields } of interfaces) addInterface(fields, ports);
   }
   return isKnown ? [...ports.values()] : undefined;
 }

@@ -48,10 +48,15 @@ async function devicesOf(
 ): Promise<Resource[] | null> {
   const collections = chassis.map(({ fields }) => linkOf(fields.PCIeDevices)).filter((path) => path !== null);
   const found: Resource[] = [];
-  for (const path of collections) found.push(...(await service.resources(path)));
+  let isKnown = false;
+  for (const path of collections) {
+    const devices = await service.resourcesIfThere(path);
+    isKnown ||= devices !== null;
+    found.push(...(devices ?? []));
+  }
   if (found.length > 0) return found;
   const { PCIeDevices: listed } = system.fields;
-  if (!Array.isArray(listed)) return collections.length === 0 ? null : found;
+  if (!Array.isArray(listed)) return isKnown ? found : null;
   for (const path of listed.map(linkOf)) {
     const device = path === null ? null : await service.find(path);
     if (device) found.push(device);

@@ -30,7 +30,7 @@ export async function readPowerSupplies(
 async function inSubsystem(service: RedfishService, chassis: Fields): Promise<Fields[] | null> {
   const subsystem = linkOf(chassis.PowerSubsystem);
   const path = subsystem === null ? null : linkOf((await service.find(subsystem))?.fields.PowerSupplies);
-  return path === null ? null : (await service.resources(path)).map(({ fields }) => fields);
+  return path === null ? null : ((await service.resourcesIfThere(path))?.map(({ fields }) => fields) ?? null);
 }
 
 async function inPower(service: RedfishService, chassis: Fields): Promise<Fields[] | null> {

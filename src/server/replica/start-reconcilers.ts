@@ -7,6 +7,7 @@ import { FleetSampler } from '../../reconcilers/fleet-sampler.ts';
 import { InstallWatch } from '../../reconcilers/install-watch.ts';
 import { LemonScorer } from '../../reconcilers/lemon-scorer.ts';
 import { MaintenanceExpiry } from '../../reconcilers/maintenance-expiry.ts';
+import { MediaSweep } from '../../reconcilers/media-sweep.ts';
 import { MetricSampler } from '../../reconcilers/metric-sampler.ts';
 import { PresenceWatch, type PresenceWatchOptions } from '../../reconcilers/presence-watch.ts';
 import { ServiceReconciler } from '../../reconcilers/service-reconciler.ts';
@@ -52,6 +53,20 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
         log.warn(
           { provider, machines: machineIds.length, machine_ids: machineIds.slice(0, 10) },
           'machines are left unchanged: their upstream describes them in an unknown format',
+        ),
+    }),
+  );
+  running.start(
+    new MediaSweep({
+      database: store.database,
+      providers: services.providers,
+      watch: loops.withoutReadiness,
+      onLeft: ({ machineId, operationId, tries }, problem, isLast) =>
+        log.warn(
+          { machine_id: machineId, operation_id: operationId, tries, problem },
+          isLast
+            ? 'the disc of an installer stays in a virtual drive, and is not tried to eject any more'
+            : 'the disc of an installer could not be ejected from a virtual drive',
         ),
     }),
   );

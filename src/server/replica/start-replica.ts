@@ -67,7 +67,10 @@ export async function startReplica(
   for (const provider of createProviders(
     configuration,
     database,
-    createNetworkInstalls(nodes, serverUrl),
+    createNetworkInstalls(nodes, {
+      machines: serverUrl,
+      bmcs: () => configuration.netboot.media_url ?? serverUrl(),
+    }),
     addresses,
   )) {
     providers.set(provider.name, provider);

@@ -182,6 +182,7 @@ function restRoutes(
     files: new ImageFiles(settings.dataDir),
     fetches: startBootFetchLog(options, given),
     baseUrl: netboot.base_url,
+    mediaUrl: netboot.media_url,
   };
   const signIn = { ...signInDependencies(options, given, logUnexpected), refusals };
   return [

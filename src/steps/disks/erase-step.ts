@@ -38,12 +38,13 @@ export function eraseByInstaller(
       const state = await erasing.erasingState(call);
       if (state.state === 'idle') return { seen: 'absent' };
       if (state.state === 'failed') return state.key === call.key ? eraseFailed(state) : { seen: 'absent' };
+      if (state.state !== 'unproven' && state.leftover) return { seen: 'absent', next: true };
       return judge(context, state, call, controlPlane);
     },
     async act(context) {
       const call = callOf(context, machine);
       const state = keepsEvidence ? await erasing.erasingState(call) : null;
-      if (state?.state === 'erased') {
+      if (state?.state === 'erased' && !state.leftover) {
         await context.effect(() => controlPlane.evidence.record(call, state.erasure, 'installer'));
         return { result: 'started', reason: 'the evidence is kept', pollAfterMs: 1 };
       }

@@ -64,6 +64,7 @@ function writeImage(
       const call = callOf(context, machine);
       const state = await imaging.imagingState(call);
       if (state.state === 'idle' || state.key !== call.key) return { seen: 'absent' };
+      if (state.state !== 'failed' && state.leftover) return { seen: 'absent', next: true };
       if (state.state === 'writing') {
         const { progress, pollAfterMs } = state;
         await logProgress(context, state);

@@ -7,16 +7,18 @@ import { invalidField } from '../../domain/error/fault.ts';
 import { knownArch } from '../../domain/install/architecture.ts';
 import { macProblem, normalMac } from '../../domain/install/node.ts';
 import { lenientLine } from '../../operations/lenient.ts';
+import { discPlan } from '../../operations/nodes/boot-media.ts';
 import { diskScript, whoAreYouScript } from '../../operations/nodes/boot-script.ts';
 import { type BootAnswer, type BootDependencies, bootScript } from '../../operations/nodes/node-boot.ts';
 import { unifiedFiles } from '../../operations/nodes/unified-boot.ts';
 import type { BootFetchLog, FetchKind, NewBootFetch } from '../../store/nodes/boot-fetches.ts';
-import { consumeBootUrl, machineOfBootUrl } from '../../store/nodes/boot-urls.ts';
+import { consumeBootUrl, machineOfBootUrl, readDiscByUrl } from '../../store/nodes/boot-urls.ts';
 import { findNode } from '../../store/nodes/nodes.ts';
 import { BOOT_ROUTES } from './api/netboot-api.ts';
 import { clientAddress } from './client-address.ts';
 import { refuseBrowsers } from './machines-only.ts';
 import type { RestDependencies } from './rest-errors.ts';
+import { sendDisc } from './send-disc.ts';
 import { isSent, sendFile } from './send-file.ts';
 import { sendUnified, sendUnifiedSize } from './send-unified.ts';
 import { serveRoutes } from './serve-routes.ts';
@@ -26,6 +28,8 @@ export interface BootRouteDependencies extends RestDependencies {
   readonly fetches: BootFetchLog;
   /** How machines reach this server; null: at the address that they used for the request. */
   readonly baseUrl: string | null;
+  /** How BMCs do; null: as machines. */
+  readonly mediaUrl: string | null;
 }
 
 /** What firmware loads first: the site's own file, or that of Debian's package ipxe, which has none for ARM. */
@@ -55,6 +59,8 @@ export function bootRoutes(app: FastifyInstance, dependencies: BootRouteDependen
       return sendBootFile(dependencies, call, { root: bootDir, path }, kindOf(path));
     },
     onceInstaller: (call) => answerOnceInstaller(dependencies, call, call.params.secret),
+    onceDisc: (call) => answerOnceDisc(dependencies, call, call.params.secret),
+    onceWords: (call) => answerOnceWords(dependencies, call, call.params.secret),
     onceScript: (call) => answerOnce(dependencies, call, call.params.secret),
     onceLoader: (call) => answerOnceLoader(dependencies, call, call.params.secret, loader('boot.efi')),
     onceLoaderArm64: (call) =>
@@ -176,6 +182,53 @@ async function answerOnceInstaller(
     fetches.record({ ...fetch, totalBytes, bytes: complete ? totalBytes : 0, complete });
   });
   return sent;
+}
+
+/** The disc of a one-time URL. A BMC reads it in pieces: the first is recorded, and none uses anything up. */
+async function answerOnceDisc(
+  dependencies: BootRouteDependencies,
+  call: BootCall,
+  secret: string,
+): Promise<FastifyReply> {
+  const { request, reply } = call;
+  const { nodes, fetches } = dependencies;
+  const read = await readDiscByUrl(nodes.database, secret);
+  const node = read && (await findNode(nodes.database, read.machineId));
+  if (!read || !node) return refuseOnce(dependencies, call);
+  const plan = await discPlan(nodes, node, { secret, serverUrl: baseUrlOf(dependencies, request) });
+  const fetch = {
+    ...fetchOf(request),
+    machineId: node.machineId,
+    macAddress: node.macAddress,
+    kind: 'loader',
+  } as const;
+  if ('obstacle' in plan) {
+    if (read.isFirst) fetches.record({ ...fetch, served: 'refused', reason: plan.obstacle });
+    return reply.code(404).send({ detail: plan.obstacle });
+  }
+  const { totalBytes, sent } = await sendDisc(request, reply, plan);
+  if (read.isFirst) fetches.record({ ...fetch, served: 'disc', totalBytes, complete: true });
+  return sent;
+}
+
+/** What the installer that was booted from the disc is to do. The URL is over with it. */
+async function answerOnceWords(
+  dependencies: BootRouteDependencies,
+  call: BootCall,
+  secret: string,
+): Promise<FastifyReply> {
+  const { request, reply } = call;
+  refuseBrowsers(request);
+  if (request.method === 'HEAD') {
+    const isThere = (await machineOfBootUrl(dependencies.nodes.database, secret)) !== null;
+    return isThere ? reply.type('text/plain; charset=utf-8').send() : refuseOnce(dependencies, call);
+  }
+  const booted = await bootOnce(dependencies, call, secret, 'uefi');
+  if (booted === null) return refuseOnce(dependencies, call);
+  const { script: _script, words, ...answer } = booted;
+  if (words !== null) return sendScript(dependencies, call, `${words}\n`, answer);
+  dependencies.fetches.record({ ...fetchOf(request), ...answer });
+  return reply.code(404).send({ detail: answer.reason });
 }
 
 async function answerOnceLoader(

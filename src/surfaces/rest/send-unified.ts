@@ -29,7 +29,7 @@ export async function sendUnified(
   return { totalBytes: image.totalBytes, sent };
 }
 
-async function prepared(files: UnifiedFiles, cmdline: string) {
+export async function prepared(files: UnifiedFiles, cmdline: string) {
   const [stub, kernel, initrd] = await Promise.all([
     readFile(files.stub),
     stat(files.kernel),

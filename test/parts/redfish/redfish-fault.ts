@@ -18,6 +18,7 @@ export const REDFISH_FAULTS = {
   'web-page': 'is a web server: HTML at every address',
   huge: 'a body of 100 MB',
   dangling: 'a system that is linked and does not exist',
+  'dangling-memory': 'a collection of memory that is linked and does not exist',
   'other-schema': 'collections without members',
   forbidden: '403 to every change',
   'keeps-media': 'accepts a change of virtual media and does nothing',

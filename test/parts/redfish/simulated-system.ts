@@ -11,8 +11,17 @@ export interface BootOverride {
 
 const POWER_OFF_STATES: readonly string[] = ['ForceOff', 'GracefulShutdown'];
 
+type PowerState = 'On' | 'Off' | 'PoweringOn' | 'PoweringOff';
+
+/** A real machine behind it: switched on from where the override says, and off. */
+export interface MachineBehind {
+  powerOn(from: string, httpUri: string): void;
+  powerOff(): void;
+  isOn(): boolean;
+}
+
 export class SimulatedSystem {
-  power: 'On' | 'Off' | 'PoweringOn' | 'PoweringOff' = 'Off';
+  #power: PowerState = 'Off';
   readonly boot: BootOverride = {
     enabled: 'Disabled',
     target: 'None',
@@ -23,16 +32,25 @@ export class SimulatedSystem {
   readonly boots: string[] = [];
   readonly resets: string[] = [];
   version = 1;
-  /** A real machine behind it: switched on from where the override says, and off. */
-  behind: { powerOn(from: string, httpUri: string): void; powerOff(): void } | null = null;
   /** Called at each boot. */
   readonly onBoot: Array<() => void> = [];
+  behind: MachineBehind | null = null;
   readonly #settleMs: number;
   #settling: NodeJS.Timeout | null = null;
 
   /** `settleMs`: how long power takes to change after the answer. */
   constructor(settleMs: number) {
     this.#settleMs = settleMs;
+  }
+
+  /** A machine behind it may have switched itself off. */
+  get power(): PowerState {
+    if (this.#power === 'On' && this.behind?.isOn() === false) this.#power = 'Off';
+    return this.#power;
+  }
+
+  set power(state: PowerState) {
+    this.#power = state;
   }
 
   /** Null: carried out. Otherwise the reset does not fit the power state. */
@@ -50,7 +68,7 @@ export class SimulatedSystem {
     return null;
   }
 
-  #change(by: SimulatedSystem['power'], to: 'On' | 'Off'): void {
+  #change(by: PowerState, to: 'On' | 'Off'): void {
     if (this.#settling) clearTimeout(this.#settling);
     this.power = by;
     this.version += 1;

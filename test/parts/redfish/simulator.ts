@@ -54,6 +54,7 @@ export class RedfishSimulator {
   media: string | null = null;
   /** ComputerSystem.SerialConsole; null: it has none. */
   serialConsole: Body | null = null;
+  onEject: (() => void) | null = null;
   readonly user: string;
   password: string;
   readonly requests: string[] = [];
@@ -135,6 +136,7 @@ export class RedfishSimulator {
 
   eject(): void {
     this.media = null;
+    this.onEject?.();
   }
 
   /** Requests that could change something. */

@@ -40,6 +40,8 @@ export interface VendorShape {
   readonly updateTargets: 'component' | 'owner' | 'none';
   readonly moreSystems: readonly string[];
   readonly hasSessions: boolean;
+  /** A web server in front of it asks for the password with every request, also one for a session that does not exist. */
+  readonly isGated: boolean;
   /** Whether collections are answered whole when a query asks for it; `ignored`: it is offered, and the query changes nothing. */
   readonly expand: 'offered' | 'ignored' | 'none';
   /** Whether the address of an HTTP boot can be set; `forgotten`: it is accepted, and not shown. */
@@ -81,6 +83,7 @@ const STANDARD: VendorShape = {
   updateTargets: 'component',
   moreSystems: [],
   hasSessions: true,
+  isGated: false,
   expand: 'none',
   httpBoot: 'offered',
   gpusAt: 'processors',
@@ -210,6 +213,7 @@ export const VENDOR_SHAPES = {
   },
   'old-firmware': { ...STANDARD, bootAt: 'nowhere' },
   'no-sessions': { ...STANDARD, hasSessions: false },
+  'sushy-tools': { ...STANDARD, hasSessions: false, isGated: true },
 } as const satisfies Record<string, VendorShape>;
 
 export type VendorName = keyof typeof VENDOR_SHAPES;

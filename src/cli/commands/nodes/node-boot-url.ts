@@ -9,6 +9,7 @@ import type {} from '../../rendering/node-rendering.ts';
 interface BootUrlBody {
   readonly url: string;
   readonly script_url: string;
+  readonly iso_url: string | null;
   readonly expires_at: string;
 }
 
@@ -31,6 +32,7 @@ export function nodeBootUrl(context: CommandContext): Command {
       const { data } = await rest.call<Answer<BootUrlBody>>('POST', path);
       writeOne(context.out, options.output, BOOT_URL, data, () => {
         context.out.line(`HTTP boot:  ${data.url}`);
+        if (data.iso_url !== null) context.out.line(`disc:       ${data.iso_url}`);
         context.out.line(`script:     ${data.script_url}`);
         context.out.line(`expires at: ${data.expires_at}`);
       });

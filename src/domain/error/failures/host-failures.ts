@@ -213,6 +213,15 @@ const BMC_FAILURES = {
     action: 'retry_stage',
     who: 'site',
   },
+  BOOT_WAY_NOT_OFFERED: {
+    classes: ['permanent'],
+    whatHappened:
+      'the provider demands one way to boot the installer (bmc.boot.way), and the BMC or the server does not have it',
+    check:
+      'the end of the message says what is missing; bmc.boot.way: auto takes the strongest way that machine and BMC have',
+    action: 'retry_stage',
+    who: 'site',
+  },
   REDFISH_UNREADABLE: {
     classes: ['retryable'],
     whatHappened: 'the BMC gave an answer that can not be read: cut off, too large, or of another shape',

@@ -161,6 +161,31 @@ export const BOOT_ROUTES = {
     },
     refusals: ['BROWSER_REQUEST'],
   },
+  onceDisc: {
+    method: 'GET',
+    path: '/boot/once/:secret/installer.iso',
+    caller: 'anyone',
+    summary: 'Read the installer of a one-time URL as a disc, whole or in ranges, until the URL expires',
+    params: ONCE,
+    answers: {
+      200: { mediaType: 'application/x-iso9660-image', description: 'A disc that UEFI boots.' },
+      206: { mediaType: 'application/x-iso9660-image', description: 'The range that was asked for.' },
+      404: FILE[404],
+      416: { mediaType: 'application/x-iso9660-image', description: 'The range is behind its end.' },
+    },
+  },
+  onceWords: {
+    method: 'GET',
+    path: '/boot/once/:secret/parameters',
+    caller: 'anyone',
+    summary: 'Get the parameters of the installer that was booted from the disc of a one-time URL, once',
+    params: ONCE,
+    answers: {
+      200: { mediaType: 'text/plain', description: 'One line, in the form of a kernel command line.' },
+      404: FILE[404],
+    },
+    refusals: ['BROWSER_REQUEST'],
+  },
   onceLoader: {
     method: 'GET',
     path: '/boot/once/:secret/boot.efi',
@@ -235,7 +260,15 @@ export const BOOT_URL_ROUTES = {
     answers: {
       201: {
         description: 'The URLs, which are not shown again.',
-        schema: done(z.strictObject({ url: z.string(), script_url: z.string(), expires_at: z.string() })),
+        schema: done(
+          z.strictObject({
+            url: z.string(),
+            script_url: z.string(),
+            /** Null: the installer can't be booted from a disc. */
+            iso_url: z.string().nullable(),
+            expires_at: z.string(),
+          }),
+        ),
       },
     },
     refusals: ['NODE_NOT_FOUND', 'NOTHING_TO_BOOT'],

@@ -9,6 +9,7 @@ export const hardware: SimulatedNoun = {
 
 function read(request: SimulatedRequest) {
   const { bmc, path } = request;
+  if (bmc.fault === 'dangling-memory' && path.endsWith('/Memory')) return null;
   const { collections, resources } = hardwareTree(bmc);
   const members = collections.get(path);
   if (members !== undefined) return collection(request, members, (id) => resources.get(id));

@@ -23,7 +23,8 @@ export const sessions: SimulatedNoun = {
 };
 
 function logIn({ bmc, body }: SimulatedRequest): Answer | null {
-  if (!bmc.shape.hasSessions) return null;
+  if (!bmc.shape.hasSessions)
+    return bmc.shape.isGated ? failure(401, 'Base.1.8.NoValidSession', 'Authorization is required.') : null;
   const given = body as { UserName?: string; Password?: string };
   if (given.UserName !== bmc.user || given.Password !== bmc.password)
     return failure(

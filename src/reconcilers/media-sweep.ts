@@ -1,0 +1,96 @@
+/**
+ * Takes discs out of virtual drives that operations left there: one that failed, one whose BMC did not answer when it was to be ejected, or one
+ * whose machine never booted. A machine with an active operation is not touched: that operation takes care of its drive. Each is tried again
+ * until it was seen to be out, or for a day.
+ */
+import type { Machine } from '../domain/machine/machine.ts';
+import { StepFailure } from '../engine/step-handler.ts';
+import type { Provider, ProviderCall } from '../providers/provider.ts';
+import type { Database } from '../store/database/database.ts';
+import { findMachine } from '../store/machines/machines.ts';
+import { claimLeftMedia, forgetInsertedMedia, type LeftMedia } from '../store/nodes/inserted-media.ts';
+import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
+
+export interface MediaSweepOptions {
+  readonly database: Database;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly watch: LoopWatch;
+  /** `isLast`: it is not tried again. */
+  readonly onLeft: (media: LeftMedia, problem: string, isLast: boolean) => void;
+}
+
+const EVERY_MS = 2_000;
+const AGAIN_SECONDS = 300;
+const MOST_TRIES = (24 * 3600) / AGAIN_SECONDS;
+const AT_ONCE = 20;
+
+export class MediaSweep {
+  readonly #options: MediaSweepOptions;
+  readonly #loop: BackgroundLoop;
+
+  constructor(options: MediaSweepOptions) {
+    this.#options = options;
+    this.#loop = new BackgroundLoop({
+      name: 'ejecting left media',
+      everyMs: EVERY_MS,
+      pass: (signal) => this.#pass(signal),
+      watch: options.watch,
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  async #pass(signal: AbortSignal): Promise<'idle' | 'passed'> {
+    const { database } = this.#options;
+    const left = await claimLeftMedia(database, { everySeconds: AGAIN_SECONDS, limit: AT_ONCE });
+    await Promise.all(left.map((media) => this.#eject(media, signal)));
+    return left.length === 0 ? 'idle' : 'passed';
+  }
+
+  async #eject(media: LeftMedia, signal: AbortSignal): Promise<void> {
+    const { database, providers, onLeft } = this.#options;
+    const machine = await findMachine(database, media.machineId);
+    const eject = machine && providers.get(machine.spec.provider)?.capabilities.media?.ejectLeft;
+    const problem =
+      machine && eject
+        ? await problemOf(eject(callFor(media, machine, signal)))
+        : 'its provider has no virtual drives';
+    if (problem === null) await forgetInsertedMedia(database, media.machineId);
+    else {
+      const isLast = media.tries >= MOST_TRIES;
+      if (isLast) await forgetInsertedMedia(database, media.machineId);
+      onLeft(media, problem, isLast);
+    }
+  }
+}
+
+/** Of no operation: the claim of its row is what keeps other replicas away. */
+function callFor({ operationId }: LeftMedia, machine: Machine, signal: AbortSignal): ProviderCall {
+  const step = 'eject-left-media';
+  return {
+    machine,
+    key: `${operationId}/${step}`,
+    step,
+    fence: 0,
+    checkHeld: () => {},
+    signal,
+    log: () => {},
+  };
+}
+
+/** Null: it is out. */
+async function problemOf(ejected: Promise<void>): Promise<string | null> {
+  try {
+    await ejected;
+    return null;
+  } catch (error) {
+    if (!(error instanceof StepFailure)) throw error;
+    return error.failure.message;
+  }
+}
