@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Machine } from '../../src/domain/machine/machine.ts';
 import { StepFailure } from '../../src/engine/step-handler.ts';
@@ -188,7 +189,9 @@ describe('the boot override', () => {
 /** Class, code and whether the engine waits it out. */
 const FAILURES: ReadonlyArray<readonly [RedfishFault, string, string, boolean, RegExp]> = [
   ['mute', 'retryable', 'UNREACHABLE', true, /does not answer: no answer in time/],
+  ['slow', 'retryable', 'UNREACHABLE', true, /does not answer: no answer in time/],
   ['truncated', 'retryable', 'UNREACHABLE', true, /the connection broke/],
+  ['half-json', 'needs_human', 'NOT_REDFISH', false, /is not JSON/],
   ['busy', 'retryable', 'BMC_BUSY', true, /is busy/],
   ['not-ready', 'retryable', 'BMC_BUSY', true, /iDRAC is not ready/],
   ['no-session-left', 'retryable', 'BMC_BUSY', true, /is busy/],
@@ -228,6 +231,60 @@ describe('a BMC that misbehaves', () => {
       .can.power.bootState(callFor(machineOf(bmc)))
       .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ outage: { effect: 'none', retryAfterMs: 7_000 } });
+  });
+
+  it('by a power that it says it switches, and does not, is not believed', async () => {
+    const bmc = await startBmc();
+    bmc.fault = 'lying-power';
+    const { power } = siteWith().can;
+    await power.switchPower?.(callFor(machineOf(bmc)), 'on');
+    expect(await power.bootState(callFor(machineOf(bmc)))).toMatchObject({ power: 'off' });
+  });
+
+  it('by a power state that no schema has is quoted', async () => {
+    const bmc = await startBmc();
+    bmc.system.power = 'Hibernating' as never;
+    expect(await failureOf(siteWith().can.power.bootState(callFor(machineOf(bmc))))).toMatchObject({
+      class: 'retryable',
+      code: 'BMC_REFUSED',
+      message: expect.stringContaining('its power state is Hibernating') as string,
+    });
+  });
+
+  it('and loses power before it answers leaves a change unknown, which is found again and not repeated', async () => {
+    const bmc = await startBmc();
+    const { power } = siteWith().can;
+    bmc.fault = 'power-loss';
+    const error: unknown = await power
+      .switchPower?.(callFor(machineOf(bmc)), 'on')
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ failure: { code: 'UNREACHABLE' }, outage: { effect: 'unknown' } });
+    bmc.fault = null;
+    expect(await power.bootState(callFor(machineOf(bmc)))).toMatchObject({ power: 'on' });
+    await power.switchPower?.(callFor(machineOf(bmc)), 'on');
+    expect(bmc.system.resets).toEqual(['On']);
+  });
+
+  it('by calling each version outdated changes nothing, and says so', async () => {
+    const bmc = await startBmc('ami');
+    bmc.fault = 'other-version';
+    const failure = await failureOf(
+      siteWith().can.netboot.setBootDevice(callFor(machineOf(bmc)), 'disk', ''),
+    );
+    expect(failure).toMatchObject({ class: 'retryable' });
+    expect(bmc.system.boot).toMatchObject({ enabled: 'Disabled' });
+  });
+
+  it('by sessions that end when they are not used costs a login', async () => {
+    const bmc = await startBmc('standard', { sessionMs: 50 });
+    const { power } = siteWith().can;
+    await power.bootState(callFor(machineOf(bmc)));
+    await sleep(80);
+    await power.switchPower?.(callFor(machineOf(bmc)), 'on');
+    expect(bmc.system.power).toBe('On');
+    expect(bmc.requests.filter((line) => line.startsWith('POST') && line.endsWith('Sessions'))).toHaveLength(
+      2,
+    );
   });
 
   it('by ending sessions costs a login, and no more', async () => {

@@ -20,6 +20,18 @@ system.set_system_boot_options(
 )
 system.refresh(force=True)
 seen["boot"] = [system.boot.target.value, system.boot.enabled.value]
+discs = {sushy.BootSource.CD, sushy.BootSource.USB_CD} & system.get_allowed_system_boot_source_values()
+system.set_system_boot_options(
+    target=discs.pop(), enabled=sushy.BootSourceOverrideEnabled.ONCE, mode=sushy.BootSourceOverrideMode.UEFI
+)
+system.refresh(force=True)
+seen["boot_disc"] = [system.boot.target.value, system.boot.mode.value]
+system.set_system_boot_options(enabled=sushy.BootSourceOverrideEnabled.DISABLED)
+system.refresh(force=True)
+seen["boot_off"] = system.boot.enabled.value
+service = root.get_session_service()
+seen["session_timeout"] = service.session_timeout
+seen["sessions"] = len(service.sessions.get_members())
 system.reset_system(sushy.ResetType.FORCE_OFF)
 system.refresh(force=True)
 seen["after_off"] = system.power_state.value

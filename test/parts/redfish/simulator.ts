@@ -35,6 +35,8 @@ export interface RedfishSimulatorOptions {
   readonly settleMs?: number;
   /** More logins are refused. */
   readonly maxSessions?: number;
+  /** A session without a request for so long is over. */
+  readonly sessionMs?: number;
 }
 
 export class RedfishSimulator {
@@ -60,6 +62,8 @@ export class RedfishSimulator {
   readonly requests: string[] = [];
   readonly sessions = new Map<string, string>();
   readonly maxSessions: number;
+  readonly sessionMs: number;
+  readonly #lastUsed = new Map<string, number>();
   fault: RedfishFault | null = null;
   mostSessions = 0;
   mostAtOnce = 0;
@@ -78,6 +82,7 @@ export class RedfishSimulator {
       () => this.tasks.systemReset(),
     );
     this.maxSessions = options.maxSessions ?? 16;
+    this.sessionMs = options.sessionMs ?? 1_800_000;
     this.user = options.user ?? 'root';
     this.password = options.password ?? `pw-${randomBytes(12).toString('hex')}`;
     const listener = (request: IncomingMessage, response: ServerResponse) =>
@@ -164,6 +169,10 @@ export class RedfishSimulator {
     this.requests.push(`${method} ${path}`);
     if (this.#misbehaves(request, response, path)) return;
     const answer = await this.#answer(request, path, Buffer.concat(chunks));
+    if (this.fault === 'power-loss' && request.method !== 'GET' && !path.endsWith('/Sessions')) {
+      request.socket.destroy();
+      return;
+    }
     if (this.fault === 'slow') await new Promise((resolve) => setTimeout(resolve, 3_000));
     this.#send(response, answer);
   }
@@ -176,7 +185,7 @@ export class RedfishSimulator {
     if (this.fault === 'truncated' && text.length > 20) {
       response.write(text.slice(0, text.length / 2));
       response.destroy();
-    } else response.end(text);
+    } else response.end(this.fault === 'half-json' ? text.slice(0, text.length / 2) : text);
   }
 
   /** True: it has answered, or never will. */
@@ -249,9 +258,16 @@ export class RedfishSimulator {
     return failure(404, 'Base.1.8.ResourceMissingAtURI', `The resource at ${path} was not found.`);
   }
 
+  #isSession(token: string): boolean {
+    const now = performance.now();
+    if (now - (this.#lastUsed.get(token) ?? now) > this.sessionMs) this.sessions.delete(token);
+    this.#lastUsed.set(token, now);
+    return this.sessions.has(token);
+  }
+
   #isKnown({ headers }: IncomingMessage): boolean {
     const token = headers['x-auth-token'];
-    if (typeof token === 'string') return this.sessions.has(token);
+    if (typeof token === 'string') return this.#isSession(token);
     const basic = Buffer.from(`Basic ${Buffer.from(`${this.user}:${this.password}`).toString('base64')}`);
     const given = Buffer.from(headers.authorization ?? '');
     return given.length === basic.length && timingSafeEqual(given, basic);

@@ -1,12 +1,38 @@
 /** Sessions (SessionService): a login is made without one, and ended with it. */
 import { randomBytes } from 'node:crypto';
-import { type Answer, failure, link, type SimulatedNoun, type SimulatedRequest } from '../simulated-noun.ts';
+import {
+  type Answer,
+  type Body,
+  collection,
+  failure,
+  link,
+  ok,
+  type SimulatedNoun,
+  type SimulatedRequest,
+} from '../simulated-noun.ts';
+import type { RedfishSimulator } from '../simulator.ts';
 
 const SERVICE = '/redfish/v1/SessionService';
 
 export const sessions: SimulatedNoun = {
   open: { [`POST ${SERVICE}/Sessions`]: logIn },
   routes: {
+    [`GET ${SERVICE}`]: ({ bmc }) =>
+      bmc.shape.hasSessions
+        ? ok({
+            '@odata.id': SERVICE,
+            '@odata.type': '#SessionService.v1_1_8.SessionService',
+            Id: 'SessionService',
+            Name: 'Session Service',
+            ServiceEnabled: true,
+            SessionTimeout: Math.ceil(bmc.sessionMs / 1000),
+            Sessions: link(`${SERVICE}/Sessions`),
+          })
+        : null,
+    [`GET ${SERVICE}/Sessions`]: (request) =>
+      collection(request, [...request.bmc.sessions.values()], (path) => session(request.bmc, path)),
+    [`GET ${SERVICE}/Sessions/:id`]: ({ bmc, path }) =>
+      [...bmc.sessions.values()].includes(path) ? ok(session(bmc, path)) : null,
     [`DELETE ${SERVICE}/Sessions/:id`]: ({ bmc, path }) => {
       const found = [...bmc.sessions].find(([, location]) => location === path);
       if (!found) return null;
@@ -21,6 +47,16 @@ export const sessions: SimulatedNoun = {
         : {},
   },
 };
+
+function session({ user }: RedfishSimulator, path: string): Body {
+  return {
+    '@odata.id': path,
+    '@odata.type': '#Session.v1_3_0.Session',
+    Id: path.split('/').pop(),
+    Name: 'Session',
+    UserName: user,
+  };
+}
 
 function logIn({ bmc, body }: SimulatedRequest): Answer | null {
   if (!bmc.shape.hasSessions)
