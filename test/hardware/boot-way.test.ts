@@ -193,7 +193,7 @@ describe('from a disc in the virtual drive', () => {
     expect(disc).toContain('installer.iso');
     await cancel(operation);
     expect(bmc.media).toBeNull();
-    // What it would do is refused, whoever still has the disc.
+    // What it would do is refused to every holder of the disc.
     const parameters = disc.replace('installer.iso', 'parameters');
     expect((await fetch(parameters)).status).toBe(404);
   });

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bootDisc } from '../../src/domain/install/boot-disc.ts';
-import { needs } from '../parts/debian-packages.ts';
+import { findFile, needs } from '../parts/debian-packages.ts';
 
 const programs = needs('discs', 'bootImages');
+const tool = (name: string) => findFile(name) ?? name;
 
 describe.skipIf(programs.isMissing)(programs.title('a disc of the installer'), () => {
   it.each([5_000_000, 50_000_000])('is one for xorriso and mtools, with a program of %i bytes', (bytes) => {
@@ -29,10 +30,13 @@ describe.skipIf(programs.isMissing)(programs.title('a disc of the installer'), (
         '/EFIBOOT.IMG',
         image,
       ];
-      const report = execFileSync('xorriso', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+      const report = execFileSync(tool('xorriso'), args, {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
       expect(report).toMatch(/El Torito boot img :\s+1\s+UEFI\s+y\s+none/);
       expect(report).toMatch(/El Torito img path :\s+1\s+\/EFIBOOT\.IMG/);
-      execFileSync('mcopy', ['-n', '-i', image, '::/EFI/BOOT/BOOTX64.EFI', join(folder, 'out')]);
+      execFileSync(tool('mcopy'), ['-n', '-i', image, '::/EFI/BOOT/BOOTX64.EFI', join(folder, 'out')]);
       expect(readFileSync(join(folder, 'out')).equals(program)).toBe(true);
     } finally {
       rmSync(folder, { recursive: true });

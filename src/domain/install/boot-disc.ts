@@ -21,7 +21,7 @@ const PROGRAMS = {
 } as const satisfies Record<InstallerArch, string>;
 
 const BLOCK = 2048;
-/** In blocks. Those before the first descriptor belong to whoever boots from a stick. */
+/** In blocks. Those before the first descriptor are for firmware that sees a stick. */
 const DESCRIPTORS = 16;
 const BOOT_RECORD = 17;
 const TERMINATOR = 18;

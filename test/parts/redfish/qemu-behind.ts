@@ -1,5 +1,5 @@
 /**
- * A machine in QEMU behind a simulated BMC. What the BMC is told about the next boot, its firmware gets: the address of an HTTP boot as its
+ * A machine in QEMU behind a simulated BMC. What is set at the BMC for the next boot, its firmware gets: the address of an HTTP boot as its
  * one boot option, or what is in the virtual drive as a CD. Any other boot is one from the disk.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
