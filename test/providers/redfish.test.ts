@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from 'vitest';
+import { describe, expect } from 'vitest';
+import { StepFailure } from '../../src/engine/step-handler.ts';
 import { machineWith } from '../datacenter/bmc-site.ts';
 import { clustersOf, createSite, type Site } from '../datacenter/site.ts';
 import { needs } from '../parts/debian-packages.ts';
@@ -84,6 +85,16 @@ const cases: Cases = {
       installs.media = ISO;
     },
     run: async (call) => site.can.media.ejectLeft?.(call),
+  },
+  'console.open': {
+    prepare: switchedOn,
+    // The simulated BMC offers none: the refusal changes nothing either.
+    run: async ({ machine: of, signal }) => {
+      const refused = await site.can.console
+        .open(of, { signal, inUse: 'leave' })
+        .catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(StepFailure);
+    },
   },
   'netboot.bootDevice': { prepare: switchedOn, run: (call) => site.can.netboot.bootDevice(call) },
   'netboot.setBootDevice': {
