@@ -60,6 +60,9 @@ export const METHODS = {
   revokeTokens: [`${ADMIN}RevokeToken`],
   shareViews: ['baremetal.fleet.v1.ViewService/ShareView'],
   approveNode: ['POST /api/v1/nodes/bulk/approve'],
+  editNodes: ['PATCH /api/v1/nodes/:id'],
+  readIdentities: [`${ADMIN}ListIdentities`],
+  changeIdentities: [`${ADMIN}RevokeIdentity`],
   changeNodes: ['approve', 'state', 'tags', 'workflow', 'group'].map(
     (what) => `POST /api/v1/nodes/bulk/${what}`,
   ),

@@ -75,6 +75,7 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, Load>>>> 
     flag: async () => (await import('./commands/machines/flag-machine.ts')).flagMachine,
     unflag: async () => (await import('./commands/machines/flag-machine.ts')).unflagMachine,
     clear: async () => (await import('./commands/machines/flag-machine.ts')).clearMachine,
+    identity: async () => (await import('./commands/administration/identity-group.ts')).identityGroup,
     token: async () => (await import('./commands/administration/token-group.ts')).tokenGroup,
     audit: async () => (await import('./commands/audit/audit-group.ts')).auditGroup,
   },

@@ -240,6 +240,7 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     listEvents: 'reads',
     getMetricHistory: 'reads',
     getFleetHistory: 'reads',
+    listProviders: 'reads',
   },
   [RolloutService.typeName]: {
     previewRollout: 'reads',
@@ -504,6 +505,21 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
         return (await server.admin.listSessions({})).sessions[0]?.sessionId ?? '';
       },
       call: (sessionId) => server.admin.endSession({ sessionId, reason: 'left' }),
+    },
+    listIdentities: 'reads',
+    revokeIdentity: {
+      kind: 'session',
+      before: async () => `corp:${fresh('person')}`,
+      call: (identity) => server.admin.revokeIdentity({ identity, reason: 'left' }),
+    },
+    restoreIdentity: {
+      kind: 'session',
+      before: async () => {
+        const identity = `corp:${fresh('person')}`;
+        await server.admin.revokeIdentity({ identity, reason: 'left' });
+        return identity;
+      },
+      call: (identity) => server.admin.restoreIdentity({ identity, reason: 'came back' }),
     },
     exportAudit: 'reads',
     getAuditKey: 'reads',

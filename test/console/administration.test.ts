@@ -2,8 +2,9 @@
 /** What the command line can do, done in the console: the first machines, pools, plans, images, workflows, sessions. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fresh } from '../api/fleet.ts';
-import { call } from '../nodes/rest.ts';
+import { Operation_Phase } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { fresh, newMachine } from '../api/fleet.ts';
+import { call, createNode } from '../nodes/rest.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
 describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('administration'), () => {
@@ -75,6 +76,75 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('administration'), () => {
     const editor = page.getByRole('dialog').getByLabel('Plan, as JSON');
     await editor.fill('{"plan_id": 7}');
     await page.getByRole('dialog').getByText('This is no plan').first().waitFor();
+  });
+
+  it('a plan is stored, and run on a machine to its success', async () => {
+    const { server } = console;
+    const machineId = await newMachine(server, { phase: 'READY' });
+    const page = await console.open({ role: 'admin', path: '/plans' });
+    await page.getByRole('button', { name: 'New plan', exact: true }).click();
+    const planId = fresh('plan-reboot');
+    const steps = [{ name: 'reboot', timeout_seconds: 60, reboot: {} }];
+    const plan = { plan_id: planId, display_name: 'Reboot it', steps };
+    await page.getByRole('dialog').getByLabel('Plan, as JSON').fill(JSON.stringify(plan));
+    await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('button', { name: `Run ${planId}` }).click();
+    const dialog = page.getByRole('dialog', { name: 'Run Reboot it' });
+    await dialog.getByLabel('Machine', { exact: true }).fill(machineId);
+    await dialog.getByText(`ingot run start ${machineId} --type REBOOT --plan ${planId}`).waitFor();
+    await dialog.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: `Reboot ${machineId}` }).waitFor();
+    await page.getByText('SUCCEEDED').first().waitFor();
+    const { operations } = await server.operations.listOperations({ filter: `plan_id = ${planId}` });
+    expect(operations.map(({ machineId: on, phase }) => [on, phase])).toEqual([
+      [machineId, Operation_Phase.SUCCEEDED],
+    ]);
+  });
+
+  it('what is recorded of a node is edited in a form', async () => {
+    const { id } = await createNode(console.server, { hostname: 'wrong-name', vendor: 'Acme' });
+    const page = await console.open({ path: `/nodes?node=${id}` });
+    await page.getByRole('region', { name: 'wrong-name' }).getByRole('button', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Edit wrong-name' });
+    await dialog.getByLabel('Hostname').fill('web-r11-u14');
+    await dialog.getByLabel('Vendor').fill('');
+    await dialog.getByLabel('Architecture').selectOption('arm64');
+    await dialog.getByLabel(/^Tags/).fill('rack-7, spare');
+    await dialog
+      .getByText(`ingot node edit ${id} --hostname web-r11-u14 --clear vendor --arch arm64`)
+      .waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('region', { name: 'web-r11-u14' }).waitFor();
+    expect((await call(console.server, 'GET', `/nodes/${id}`)).body.data).toMatchObject({
+      ...{ hostname: 'web-r11-u14', vendor: null, arch: 'arm64', tags: ['rack-7', 'spare'] },
+    });
+  });
+
+  it('providers without machines are listed, with what they can do', async () => {
+    const page = await console.open({ path: '/providers' });
+    await page.getByRole('row', { name: /^fake fake, default .* power/ }).waitFor();
+    await page.getByRole('row', { name: /^generic generic/ }).waitFor();
+  });
+
+  it('an identity is revoked before it comes, and restored', async () => {
+    const page = await console.open({ role: 'admin', path: '/access' });
+    const identities = panel(page, 'Identities');
+    await identities.getByText('No one came without a token yet').waitFor();
+    await identities.getByRole('button', { name: 'Revoke an identity' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revoke an identity' });
+    await dialog.getByLabel('Identity', { exact: true }).fill('corp:leaver');
+    await dialog.getByLabel('When').selectOption('In 7 days');
+    await dialog.getByLabel('Reason', { exact: true }).fill('last day on Friday');
+    await dialog.getByText('ingot identity revoke corp:leaver --at 7d').waitFor();
+    await dialog.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await identities.getByText(/ends in 6 d/).waitFor();
+    await expectAccessible(page);
+    await identities.getByRole('button', { name: 'Restore corp:leaver' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore', exact: true }).click();
+    await identities.getByText('by configuration').waitFor();
+    const { identities: known } = await console.server.admin.listIdentities({});
+    expect(known.map(({ identity, endsAt }) => [identity, endsAt])).toEqual([['corp:leaver', undefined]]);
   });
 
   it('an image is uploaded with its digest, and removed; a workflow is stored, and removed', async () => {

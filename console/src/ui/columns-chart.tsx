@@ -1,7 +1,7 @@
 /** Stacked columns over time. Read without pointing at them: the largest value, the times and what each colour is are written. */
 import { type ReactNode, useId } from 'react';
 import type { ChartColumn, ChartSeries } from './chart-columns.ts';
-import { clockText, clockWithZone, useZone } from './zone.ts';
+import { clockText, clockWithZone, useZone, type Zone } from './zone.ts';
 
 export interface ColumnsChartProps {
   readonly title: string;
@@ -12,15 +12,19 @@ export interface ColumnsChartProps {
   /** The value at the top of the scale; the largest column without it. */
   readonly top?: number;
   readonly text?: (value: number) => string;
+  /** What the legend counts: all columns, or the newest one alone. */
+  readonly legend?: 'sum' | 'newest';
 }
 
 const WIDTH = 600;
 const HEIGHT = 120;
-const TICKS = 4;
 const DAY_MS = 86_400_000;
 
 export function ColumnsChart(props: ColumnsChartProps) {
-  const { title, summary, series, columns, text = (value) => value.toLocaleString('en') } = props;
+  const { title, summary, series, columns, legend = 'newest' } = props;
+  const { text = (value: number) => value.toLocaleString('en') } = props;
+  const counted = (line: number) =>
+    columns.slice(legend === 'sum' ? 0 : -1).reduce((sum, { values }) => sum + (values[line] ?? 0), 0);
   const titleId = useId();
   const sums = columns.map(({ values }) => values.reduce((sum, value) => sum + value, 0));
   const top = props.top ?? Math.max(1, ...sums);
@@ -51,7 +55,7 @@ export function ColumnsChart(props: ColumnsChartProps) {
         <ul className="columns-legend">
           {series.map(({ name, tone }, line) => (
             <li key={name} className={`tone-${tone}`}>
-              {name} <span className="soft numeric">{text(columns.at(-1)?.values[line] ?? 0)}</span>
+              {name} <span className="soft numeric">{text(counted(line))}</span>
             </li>
           ))}
         </ul>
@@ -93,17 +97,36 @@ function Column({ values, series, top, index, of }: ColumnProps) {
   );
 }
 
-/** The times of the first and the last column, and of some between. */
+const HOUR_MS = 3_600_000;
+
+/** Whole hours or days of the zone: 06:00, 12:00, 18:00. */
+function roundTimes(first: number, length: number, zone: Zone): number[] {
+  const step = length > 2 * DAY_MS ? DAY_MS : length > 12 * HOUR_MS ? 4 * HOUR_MS : HOUR_MS;
+  const shift = zone === 'utc' ? 0 : new Date(first).getTimezoneOffset() * 60_000;
+  const start = Math.ceil((first - shift) / step) * step + shift;
+  const all = Array.from(
+    { length: Math.floor((first + length - start) / step) + 1 },
+    (_, n) => start + n * step,
+  );
+  // The text of one at the end would not fit.
+  return all.filter((at) => (at - first) / length < 0.95);
+}
+
+/** Round times between the first and the last column. */
 function TimeAxis({ columns }: { columns: readonly ChartColumn[] }) {
   const zone = useZone();
   const first = columns[0]?.at ?? 0;
   const length = (columns.at(-1)?.at ?? first) - first;
-  const ticks = Array.from({ length: TICKS + 1 }, (_, tick) => first + (length * tick) / TICKS);
+  const ticks = roundTimes(first, length, zone);
   return (
     <div className="columns-axis soft numeric" aria-hidden="true">
       {length > 0 &&
         ticks.map((at) => (
-          <span key={at} title={clockWithZone(at, zone)}>
+          <span
+            key={at}
+            title={clockWithZone(at, zone)}
+            style={{ left: `${(100 * (at - first)) / length}%` }}
+          >
             {length > 2 * DAY_MS ? clockText(at, zone).slice(5, 10) : clockText(at, zone).slice(11, 16)}
           </span>
         ))}

@@ -19,6 +19,8 @@ export interface Grant {
 export interface Identity extends Grant {
   readonly actor: Actor;
   readonly via: WayInKind;
+  /** The issuer that vouches for it; not set for tokens and certificates. */
+  readonly issuer?: string;
   /** In milliseconds since 1970; null: never. */
   readonly expiresAt: number | null;
 }

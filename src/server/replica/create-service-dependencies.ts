@@ -8,11 +8,13 @@ import { BudgetBook } from '../../store/budgets/budget-book.ts';
 import { MachineRegistrar } from '../../store/machines/machines.ts';
 import { StalledOperations } from '../../store/operations/stalled-operations.ts';
 import { OperationStarter } from '../../store/operations/writer/operation-starter.ts';
+import type { ProviderOrigin } from '../../surfaces/rpc/fleet/list-providers.ts';
 import { OperationChanges } from '../../surfaces/rpc/operation-changes.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
 import type { Audit } from '../audit/start-audit.ts';
 import { approvalRules } from '../settings/approval-configuration.ts';
 import { configuredBudgets } from '../settings/budget-configuration.ts';
+import { BUILT_IN_PROVIDERS, type Configuration } from '../settings/configuration.ts';
 import type { Store } from './open-store.ts';
 import type { ReplicaOptions } from './replica-options.ts';
 
@@ -50,6 +52,7 @@ export function createServiceDependencies(
     },
     approvalRules: approvalRules(configuration.approvals),
     defaultProvider: configuration.default_provider,
+    providerOrigins: providerOrigins(configuration.providers),
     newOperationId: () => sortableId('op', Date.now(), randomBytes(10)),
     newMachineId: () => sortableId('m', Date.now(), randomBytes(10)),
     newConsoleSessionId: () => sortableId('console', Date.now(), randomBytes(10)),
@@ -65,4 +68,14 @@ export function createServiceDependencies(
     httpPort,
     version: packageVersion(),
   };
+}
+
+/** The configuration may give a built-in name another kind. */
+function providerOrigins(configured: Configuration['providers']): ReadonlyMap<string, ProviderOrigin> {
+  return new Map<string, ProviderOrigin>([
+    ...BUILT_IN_PROVIDERS.map((name) => [name, { kind: name, source: 'built-in' }] as const),
+    ...Object.entries(configured).map(
+      ([name, { kind }]) => [name, { kind, source: 'configuration' }] as const,
+    ),
+  ]);
 }

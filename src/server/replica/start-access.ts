@@ -1,11 +1,14 @@
 /** Who is let in: the ways in, the limits of callers, and the check of open streams when credentials change. */
+import type { Caller } from '../../domain/access/caller.ts';
 import { readCredentialState } from '../../store/credential-changes.ts';
 import type { Database } from '../../store/database/database.ts';
 import { readDeploymentSuffix } from '../../store/deployment.ts';
+import { IdentityUses } from '../../store/identity-uses.ts';
 import { TokenUses } from '../../store/token-uses.ts';
 import { Authenticator } from '../../surfaces/access/authenticator.ts';
 import { CertificateWayIn } from '../../surfaces/access/certificate-way-in.ts';
 import { certificateMappings } from '../../surfaces/access/certificates-configuration.ts';
+import { IdentityEnds } from '../../surfaces/access/identity-ends.ts';
 import { MachineCertificates } from '../../surfaces/access/machine-certificates.ts';
 import type { Issuers } from '../../surfaces/access/oidc/issuers.ts';
 import { OidcWayIn } from '../../surfaces/access/oidc/oidc-way-in.ts';
@@ -57,22 +60,30 @@ export async function startAccess(
   const limits = new RequestLimits(configuration.limits, () => performance.now());
   const uses = new TokenUses({ database, watch: loops.withoutReadiness, now: Date.now });
   running.start(uses);
+  const identityUses = new IdentityUses({ database, watch: loops.withoutReadiness, now: Date.now });
+  running.start(identityUses);
+  const ends = new IdentityEnds(database, Date.now);
   const waysIn = [
-    new OidcWayIn(issuers, Date.now),
+    new OidcWayIn(issuers, ends, Date.now),
     new TokenWayIn(database, roles, Date.now),
-    new SessionWayIn(database, { roles, sessions, issuers }, Date.now),
-    new CertificateWayIn(certificates, { roles, publicUrl: configuration.sessions.publicUrl }, Date.now),
+    new SessionWayIn(database, { roles, sessions, issuers, ends }, Date.now),
+    new CertificateWayIn(
+      certificates,
+      { roles, publicUrl: configuration.sessions.publicUrl, ends },
+      Date.now,
+    ),
   ];
   const authenticator = new Authenticator(waysIn, {
     limits,
-    onUse: ({ via, actor, address }) => {
-      if (via === 'token') uses.note(actor.id, address);
+    onUse: (caller) => {
+      if (caller.via === 'token') uses.note(caller.actor.id, caller.address);
+      else noteIdentity(identityUses, caller);
     },
   });
   const machineTokens = new MachineTokens(database, Date.now);
   const machineCertificates = new MachineCertificates(database, certificates, Date.now);
   const credentialsChanged = () => {
-    for (const cache of [authenticator, machineTokens, machineCertificates]) cache.forget();
+    for (const cache of [ends, authenticator, machineTokens, machineCertificates]) cache.forget();
     streams.checkAll();
   };
   const streams = new OpenStreams({
@@ -95,4 +106,18 @@ export async function startAccess(
     },
     credentialsChanged,
   };
+}
+
+/** A session stands for a token or for an identity of an issuer. */
+function noteIdentity(uses: IdentityUses, { via, issuer = '', actor, role, scope, address }: Caller): void {
+  if (issuer === '' && via !== 'certificate') return;
+  uses.note({
+    identity: actor.id,
+    way: via === 'certificate' ? 'certificate' : 'oidc',
+    issuer,
+    role,
+    scope: scope?.text ?? '',
+    scopeTerms: scope?.terms ?? [],
+    address,
+  });
 }

@@ -2,6 +2,7 @@ import type { PeerCertificate } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { CertificateWayIn } from './certificate-way-in.ts';
 import { certificateMappings, certificatesConfiguration } from './certificates-configuration.ts';
+import type { IdentityEnds } from './identity-ends.ts';
 import type { RequestSource } from './same-origin.ts';
 
 const NOW = Date.parse('2026-05-01T12:00:00Z');
@@ -14,6 +15,8 @@ const problems = (given: unknown): string[] => {
     : parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
 };
 
+const NEVER_REVOKED = { check: async () => null, forget: () => {} } as unknown as IdentityEnds;
+
 async function identify(
   mappings: unknown,
   names: string,
@@ -22,7 +25,7 @@ async function identify(
 ) {
   const wayIn = new CertificateWayIn(
     certificateMappings(certificatesConfiguration.parse(mappings)),
-    { roles: ROLES, publicUrl: null },
+    { roles: ROLES, publicUrl: null, ends: NEVER_REVOKED },
     () => NOW,
   );
   const certificate = {

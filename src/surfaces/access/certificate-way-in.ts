@@ -3,6 +3,7 @@ import { actorOf, grantOf, type Identity, type RoleTable } from '../../domain/ac
 import { unauthenticated, type WayIn } from './authenticator.ts';
 import type { CertificateMapping } from './certificates-configuration.ts';
 import type { Credentials } from './credentials.ts';
+import { earlierEnd, type IdentityEnds } from './identity-ends.ts';
 import { isAgentMapping, isCurrent, mappedCertificate } from './mapped-certificate.ts';
 import { checkSameOrigin, isFromBrowser } from './same-origin.ts';
 
@@ -13,20 +14,23 @@ export interface CertificateSettings {
   readonly roles: RoleTable;
   /** The URL under which browsers reach the console, where a proxy is in front of it. */
   readonly publicUrl: string | null;
+  readonly ends: IdentityEnds;
 }
 
 export class CertificateWayIn implements WayIn {
   readonly #mappings: readonly CertificateMapping[];
   readonly #roles: RoleTable;
   readonly #publicUrl: string | null;
+  readonly #ends: IdentityEnds;
   readonly #now: () => number;
 
   constructor(
     mappings: readonly CertificateMapping[],
-    { roles, publicUrl }: CertificateSettings,
+    { roles, publicUrl, ends }: CertificateSettings,
     now: () => number,
   ) {
     this.#publicUrl = publicUrl;
+    this.#ends = ends;
     this.#mappings = mappings;
     this.#roles = roles;
     this.#now = now;
@@ -50,11 +54,12 @@ export class CertificateWayIn implements WayIn {
     const { mapping, name } = mapped;
     if (isAgentMapping(mapping)) throw unauthenticated("the client certificate is an agent's");
     const actor = actorOf(mapping.role, `${PREFIX}${name.value}`);
+    const end = await this.#ends.check(actor.id);
     return {
       ...grantOf(this.#roles, mapping),
       actor,
       via: 'certificate',
-      expiresAt: Date.parse(certificate.valid_to),
+      expiresAt: earlierEnd(Date.parse(certificate.valid_to), end),
     };
   }
 }

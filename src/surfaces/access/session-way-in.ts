@@ -9,6 +9,7 @@ import { tokenKey } from '../../store/tokens.ts';
 import { unauthenticated, type WayIn } from './authenticator.ts';
 import type { Credentials } from './credentials.ts';
 import { IdentityCache } from './identity-cache.ts';
+import { earlierEnd, type IdentityEnds } from './identity-ends.ts';
 import type { Issuers } from './oidc/issuers.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { type CookieSettings, cookieOf, SESSION_COOKIE } from './session-cookie.ts';
@@ -25,6 +26,7 @@ export interface SessionSettings {
   readonly sessions: SessionLimits & CookieSettings;
   readonly roles: RoleTable;
   readonly issuers: Issuers;
+  readonly ends: IdentityEnds;
 }
 
 /** Use is written down at most this often, and ten times within the idle limit. */
@@ -36,17 +38,19 @@ export class SessionWayIn implements WayIn {
   readonly #limits: SessionLimits & CookieSettings;
   readonly #roles: RoleTable;
   readonly #issuers: Issuers;
+  readonly #ends: IdentityEnds;
   readonly #now: () => number;
   readonly #cache: IdentityCache;
   readonly #touched = new Map<string, number>();
   /** A stream is checked with the same credentials again and again. */
   readonly #seen = new WeakSet<Credentials>();
 
-  constructor(database: Database, { sessions, roles, issuers }: SessionSettings, now: () => number) {
+  constructor(database: Database, { sessions, roles, issuers, ends }: SessionSettings, now: () => number) {
     this.#database = database;
     this.#limits = sessions;
     this.#roles = roles;
     this.#issuers = issuers;
+    this.#ends = ends;
     this.#now = now;
     this.#cache = new IdentityCache(now);
   }
@@ -73,7 +77,11 @@ export class SessionWayIn implements WayIn {
     const found = await findSession(this.#database, secret, this.#limits.idleSeconds);
     if (!found) throw unauthenticated('the session has ended; sign in again');
     const identity = this.#identityOf(found);
-    const expiresAt = Math.min(found.expiresAt.getTime(), identity.expiresAt ?? Number.POSITIVE_INFINITY);
+    const end = identity.issuer === undefined ? null : await this.#ends.check(identity.actor.id);
+    const expiresAt = Math.min(
+      found.expiresAt.getTime(),
+      earlierEnd(identity.expiresAt, end) ?? Number.POSITIVE_INFINITY,
+    );
     return {
       identity: { ...identity, via: 'session', expiresAt } as const,
       validMs: found.remainingMs,

@@ -13,6 +13,7 @@ import type { EventFeed } from '../../store/events/event-feed.ts';
 import type { MachineReader, MachineRegistrar } from '../../store/machines/machines.ts';
 import type { LogFollower } from '../../store/operations/log/log-follower.ts';
 import type { StalledOperations } from '../../store/operations/stalled-operations.ts';
+import type { ProviderOrigin } from './fleet/list-providers.ts';
 import type { OperationChanges } from './operation-changes.ts';
 
 /** What the services are built from. */
@@ -29,6 +30,8 @@ export interface ServerDependencies extends StartRunDependencies {
   readonly changes: OperationChanges;
   readonly logs: LogFollower;
   readonly defaultProvider: string;
+  /** The kind of each provider, and where it comes from, by its name. */
+  readonly providerOrigins: ReadonlyMap<string, ProviderOrigin>;
   readonly newMachineId: () => string;
   readonly newRolloutId: () => string;
   readonly newConsoleSessionId: () => string;

@@ -1,4 +1,4 @@
-/** Who may call the server: the caller itself, tokens with their roles, scopes and last uses, and sessions. */
+/** Who may call the server: the caller itself, tokens, identities of issuers and certificates, sessions and scopes. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Token } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
@@ -13,6 +13,7 @@ import { PageTitle } from '../../ui/page-title.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { useNow } from '../../ui/time.tsx';
 import { useUrlParam } from '../../ui/use-url-param.ts';
+import { IdentitiesPanel } from './identities-panel.tsx';
 import { ScopesPanel } from './scopes-panel.tsx';
 import { SessionsPanel } from './sessions-panel.tsx';
 import { NewTokenDialog, RevokeDialog, RotateDialog } from './token-dialogs.tsx';
@@ -28,6 +29,7 @@ export function AccessPage() {
   const forbidden = useForbidden();
   const mayNotRead = forbidden('admin', METHODS.readTokens);
   const mayNotReadSessions = forbidden('admin', METHODS.readSessions);
+  const mayNotReadIdentities = forbidden('admin', METHODS.readIdentities);
   const mayNotCreate = forbidden('admin', METHODS.createTokens);
   const queries = useQueryClient();
   const refresh = () => void queries.invalidateQueries({ queryKey: KEY });
@@ -53,6 +55,7 @@ export function AccessPage() {
             <Empty title="Tokens are for admins">{mayNotRead}</Empty>
           </Panel>
         )}
+        {mayNotReadIdentities === '' && <IdentitiesPanel />}
         {mayNotReadSessions === '' && <SessionsPanel />}
         {mayNotRead === '' && <Scopes />}
       </div>

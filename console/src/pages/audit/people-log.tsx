@@ -9,6 +9,7 @@ import { capitalize } from '../../capitalize.ts';
 import { machineHref, operationHref, quoted } from '../../pages.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
+import { IdText } from '../../ui/id-text.tsx';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Clock, msOf } from '../../ui/time.tsx';
@@ -125,7 +126,7 @@ function DeedLine({ deed: { lead, others } }: { deed: Deed }) {
     <li className="deed">
       <Clock at={lead.at} />
       <div>
-        <strong>{lead.actorId}</strong> {sentence(lead)}
+        <strong>{lead.actorId}</strong> <IdText>{sentence(lead)}</IdText>
         {why !== '' && <span className="soft">: {why}</span>}
         {others.length > 0 && (
           <details>
@@ -135,7 +136,7 @@ function DeedLine({ deed: { lead, others } }: { deed: Deed }) {
             <ul>
               {others.map((event) => (
                 <li key={event.eventId.toString()} className="soft">
-                  {capitalize(sentence(event))}
+                  <IdText>{capitalize(sentence(event))}</IdText>
                 </li>
               ))}
             </ul>

@@ -34,8 +34,11 @@ const SENTENCES = {
   image: record,
   workflow: record,
   node: ({ subject, machineId, to }) => `${words(to)} node ${machineId || subject}`,
-  session: ({ to }) =>
-    to === 'created' ? 'signed in' : to === 'ended' ? 'signed out' : `${words(to)} a session`,
+  // Of an identity, where an admin ended or restored its access; its own otherwise.
+  session: ({ subject, to }) => {
+    if (to === 'revoked' || to === 'restored') return `${to} the access of ${subject}`;
+    return to === 'created' ? 'signed in' : to === 'ended' ? 'signed out' : `${words(to)} a session`;
+  },
   settings: ({ subject, to }) => `${words(to)} the settings${subject === '' ? '' : ` (${subject})`}`,
   access: ({ subject, comment }) => `was refused ${subject}${comment === '' ? '' : `: ${comment}`}`,
   audit: ({ subject, to }) => `${words(to)} the audit log${subject === '' ? '' : ` (${subject})`}`,

@@ -7,6 +7,7 @@ import { capitalize } from '../../capitalize.ts';
 import { operationWords } from '../../operation-words.ts';
 import { listOf, machineHref, operationHref } from '../../pages.ts';
 import { Empty } from '../../ui/blank.tsx';
+import { IdText } from '../../ui/id-text.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Age, ageText, msOf } from '../../ui/time.tsx';
 import { numberText } from './counts.ts';
@@ -59,7 +60,11 @@ function AttentionRow({ group }: { group: Overview['attention'][number] }) {
         <span className="soft">{condition && condition !== 'NeedsIntervention' ? condition : ''}</span>
         <div className="soft clipped" title={exampleMessage}>
           <Link href={machineHref(exampleMachineId)}>{exampleMachineId}</Link>
-          {exampleMessage && `: ${exampleMessage}`}
+          {exampleMessage && (
+            <>
+              : <IdText>{exampleMessage}</IdText>
+            </>
+          )}
         </div>
       </td>
       <td>

@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { EFFECTIVE_STATES, type EffectiveState } from '../../../../src/domain/machine/effective-state.ts';
 import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { fleet } from '../../api/clients.ts';
 import { listOf } from '../../pages.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { countsOf, numberText } from './counts.ts';
@@ -8,6 +10,7 @@ import { countsOf, numberText } from './counts.ts';
 /** The six effective states, in their colours and words (docs/operations-api.md). */
 export function EffectiveStates({ overview }: { overview: Overview }) {
   const counts = countsOf(overview, 'effective_state');
+  const troubled = useTroubled();
   return (
     <section aria-label="Machines by effective state">
       <HealthLine overview={overview} counts={counts} />
@@ -28,12 +31,17 @@ export function EffectiveStates({ overview }: { overview: Overview }) {
             >
               <span className="count">{numberText(counts.get(state as EffectiveState) ?? 0)}</span>
               <strong>{state}</strong>
-              <span>{meaning}</span>
+              <TileText
+                state={state}
+                meaning={meaning}
+                machines={counts.get(state) ?? 0}
+                troubled={troubled.get(state) ?? 0}
+              />
             </Link>
           </li>
         ))}
       </ul>
-      <Proportions counts={counts} total={overview.machines} />
+      <Proportions counts={counts} troubled={troubled} total={overview.machines} />
     </section>
   );
 }
@@ -60,14 +68,60 @@ function HealthLine({ overview, counts }: { overview: Overview; counts: Readonly
   );
 }
 
-function Proportions({ counts, total }: { counts: ReadonlyMap<string, number>; total: number }) {
+/** Of these every machine needs someone: their tile says so already. */
+const ALWAYS_TROUBLED: readonly string[] = ['ATTENTION', 'BLOCKED'];
+
+/** How many machines of each state are not as they should be: one whose agent is lost is IDLE, like those that are well. */
+function useTroubled(): ReadonlyMap<string, number> {
+  const { data } = useQuery({
+    queryKey: ['fleet-wide', 'troubled-by-state'],
+    queryFn: () => fleet.countMachines({ filter: 'needs_attention = true', facets: ['effective_state'] }),
+  });
+  return new Map(data?.facets[0]?.values.map(({ value, machines }) => [value, machines]));
+}
+
+interface TileTextProps {
+  readonly state: string;
+  readonly meaning: string;
+  readonly machines: number;
+  readonly troubled: number;
+}
+
+function TileText({ state, meaning, machines, troubled }: TileTextProps) {
+  if (troubled === 0 || ALWAYS_TROUBLED.includes(state)) return <span>{meaning}</span>;
+  const well = Math.max(0, machines - troubled);
+  return (
+    <span className="tile-troubled">
+      {numberText(well)} well, {numberText(troubled)} not
+    </span>
+  );
+}
+
+interface ProportionsProps {
+  readonly counts: ReadonlyMap<string, number>;
+  readonly troubled: ReadonlyMap<string, number>;
+  readonly total: number;
+}
+
+/** Machines of a state that are not as they should be have the colour of a warning. */
+function Proportions({ counts, troubled, total }: ProportionsProps) {
   if (total === 0) return null;
+  const parts = Object.entries(EFFECTIVE_STATES).flatMap(([state, { colour }]) => {
+    const all = counts.get(state) ?? 0;
+    const bad = ALWAYS_TROUBLED.includes(state) ? 0 : Math.min(all, troubled.get(state) ?? 0);
+    return [
+      { key: state, colour, machines: all - bad },
+      { key: `${state} troubled`, colour: 'orange', machines: bad },
+    ];
+  });
   return (
     <div className="proportions" aria-hidden="true">
-      {Object.entries(EFFECTIVE_STATES).map(([state, { colour }]) => {
-        const share = ((counts.get(state) ?? 0) / total) * 100;
-        return share > 0 && <div key={state} className={`tone-${colour}`} style={{ width: `${share}%` }} />;
-      })}
+      {parts.map(
+        ({ key, colour, machines }) =>
+          machines > 0 && (
+            <div key={key} className={`tone-${colour}`} style={{ width: `${(machines / total) * 100}%` }} />
+          ),
+      )}
     </div>
   );
 }

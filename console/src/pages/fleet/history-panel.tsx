@@ -84,6 +84,7 @@ function Charts({ history }: { history: FleetHistory }) {
         summary={`${numberText(ended.operations)} ended, at most ${numberText(most)} in an hour`}
         series={END_SERIES}
         columns={ends}
+        legend="sum"
       />
       <ColumnsChart
         title="Failure rate"

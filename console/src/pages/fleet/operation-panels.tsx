@@ -115,7 +115,9 @@ function OperationRow({
       <td>
         <Link href={operationHref(operationId)}>{operationWords(type)}</Link>
         <div className="soft clipped">
-          {isActive ? message.currentStep || message.waitingFor : message.error?.message}
+          {isActive
+            ? `${message.progressPercent}% · ${message.currentStep || message.waitingFor}`
+            : message.error?.message}
         </div>
       </td>
       <td>
@@ -125,7 +127,6 @@ function OperationRow({
       </td>
       <td>
         <StateBadge layer="operation_phase" state={phase} />
-        {isActive && <div className="soft numeric">{message.progressPercent}%</div>}
       </td>
       <td>
         {isActive ? (

@@ -1,11 +1,11 @@
 /** The four actions of docs/operations-api.md as buttons, all others in a menu. */
-import { useEffect, useId, useRef, useState } from 'react';
 import {
   MACHINE_ACTION_NAMES,
   MACHINE_ACTIONS,
   type MachineAction,
   type MachineActionInfo,
 } from '../../../../src/domain/machine/machine-action.ts';
+import { ActionMenu } from '../../ui/action-menu.tsx';
 import { Button } from '../../ui/button.tsx';
 
 const FIRST = [
@@ -34,74 +34,19 @@ export function ActionBar({ whyNotNow, onAction }: ActionBarProps) {
           {MACHINE_ACTIONS[action].title}
         </Button>
       ))}
-      <MoreActions whyNotNow={whyNotNow} onAction={onAction} />
+      <ActionMenu
+        actions={MORE.map((action) => {
+          const { title, effect, confirm }: MachineActionInfo = MACHINE_ACTIONS[action];
+          return {
+            key: action,
+            title,
+            effect,
+            isDangerous: confirm === 'name',
+            disabledBecause: whyNotNow(action),
+            run: () => onAction(action),
+          };
+        })}
+      />
     </>
-  );
-}
-
-function MoreActions({ whyNotNow, onAction }: ActionBarProps) {
-  const [isOpen, setOpen] = useState(false);
-  const id = useId();
-  const around = useRef<HTMLDivElement>(null);
-  const opener = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    if (!isOpen) return;
-    const closeOutside = ({ target }: Event) => {
-      if (target instanceof Node && !around.current?.contains(target)) setOpen(false);
-    };
-    const closeByKey = (event: KeyboardEvent) => {
-      if (event.key !== 'Escape') return;
-      setOpen(false);
-      opener.current?.focus();
-    };
-    document.addEventListener('pointerdown', closeOutside);
-    document.addEventListener('focusin', closeOutside);
-    document.addEventListener('keydown', closeByKey);
-    return () => {
-      document.removeEventListener('pointerdown', closeOutside);
-      document.removeEventListener('focusin', closeOutside);
-      document.removeEventListener('keydown', closeByKey);
-    };
-  }, [isOpen]);
-  return (
-    <div className="more-actions" ref={around}>
-      <button
-        ref={opener}
-        type="button"
-        className="button"
-        aria-expanded={isOpen}
-        aria-controls={id}
-        onClick={() => setOpen(!isOpen)}
-      >
-        More actions
-      </button>
-      {isOpen && (
-        <ul id={id} className="more-list" aria-label="More actions">
-          {MORE.map((action) => {
-            const { title, effect, confirm }: MachineActionInfo = MACHINE_ACTIONS[action];
-            const reason = whyNotNow(action);
-            return (
-              <li key={action}>
-                <button
-                  type="button"
-                  className={confirm === 'name' ? 'more-action danger' : 'more-action'}
-                  aria-disabled={reason !== '' || undefined}
-                  onClick={() => {
-                    if (reason !== '') return;
-                    // When the dialog closes, it returns the focus to this button.
-                    opener.current?.focus();
-                    setOpen(false);
-                    onAction(action);
-                  }}
-                >
-                  <span className="title">{title}</span>
-                  <span className="soft">{reason || effect}</span>
-                </button>
-              </li>
-            );
-          })}
-        </ul>
-      )}
-    </div>
   );
 }

@@ -32,15 +32,15 @@ export function ConditionsPanel({ machine }: { machine: MachineView }) {
         {unknown.length > 0 && (
           <li>
             <span className="badge tone-gray">unknown</span>
-            <div>
+            <details>
+              <summary className="soft">{unknown.length} not checked yet, or their check failed</summary>
               {unknown.map(({ type, meaning }, index) => (
                 <span key={type} title={meaning}>
                   {index > 0 && ', '}
                   {type}
                 </span>
               ))}
-              <div className="soft">Not checked yet, or the check failed.</div>
-            </div>
+            </details>
           </li>
         )}
       </ul>

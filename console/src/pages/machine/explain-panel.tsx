@@ -11,6 +11,7 @@ import { operationHref } from '../../pages.ts';
 import { Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
+import { IdText } from '../../ui/id-text.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { titleOf, useOfferedActions } from '../operation/operator-actions.tsx';
 import { useExplanation } from './use-machine.ts';
@@ -67,7 +68,9 @@ function ObstacleEntry({
   const { what, unblock, who, command, operationId } = obstacle;
   return (
     <li className="obstacle">
-      <p>{sentence(what)}</p>
+      <p>
+        <IdText>{sentence(what)}</IdText>
+      </p>
       <p className="soft">
         {sentence(unblock)} {who === 'nobody' ? 'No action is needed.' : `Who must act: ${who}.`}
       </p>

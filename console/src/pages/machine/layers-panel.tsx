@@ -1,12 +1,14 @@
 import type { ReactNode } from 'react';
+import { messageHeadline } from '../../../../src/client/message-headline.ts';
 import { EFFECTIVE_STATES, effectiveReason } from '../../../../src/domain/machine/effective-state.ts';
 import type { Machine, Maintenance } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
+import { capitalize } from '../../capitalize.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { AvailableBadge } from '../../ui/available-badge.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
-import { Age, Clock } from '../../ui/time.tsx';
+import { Age, Clock, useNow } from '../../ui/time.tsx';
 import {
   LAYER_NAMES,
   LAYERS,
@@ -40,9 +42,9 @@ export function LayersPanel({ machine }: { machine: MachineView }) {
  */
 export function EffectivePanel({ machine }: { machine: MachineView }) {
   const { effectiveState, message } = machine;
-  const isFailure = effectiveState === 'ATTENTION' || effectiveState === 'BLOCKED';
+  const headline = messageHeadline(message, useNow());
   const explanation = useExplanation(machine.machineId);
-  const isSaidBelow = isFailure && (explanation.data?.obstacles.length ?? 0) > 0;
+  const isSaidBelow = headline.needsAttention && (explanation.data?.obstacles.length ?? 0) > 0;
   if (machine.service === 'deleted') {
     return (
       <p className="effective">
@@ -55,15 +57,15 @@ export function EffectivePanel({ machine }: { machine: MachineView }) {
   const { meaning, userAction } = EFFECTIVE_STATES[effectiveState];
   return (
     <p className="effective">
-      <strong>{meaning}</strong>
-      {!isSaidBelow && `, because ${effectiveReason(machine)}`}.{' '}
+      <strong>{capitalize(headline.needsAttention ? headline.notes.join(', ') || meaning : meaning)}</strong>
+      {!headline.needsAttention && `, because ${effectiveReason(machine)}`}.{' '}
       <span className="soft">
         {message.status?.effectiveSince && (
           <>
             For <Age at={message.status.effectiveSince} suffix="" />.{' '}
           </>
         )}
-        {!isSaidBelow && `What to do: ${userAction}.`}
+        {!headline.needsAttention && `What to do: ${userAction}.`}
       </span>
       <MaintenanceText maintenance={message.status?.maintenance} />
       <ServiceText machine={machine} reasons={isSaidBelow ? 'said below' : 'shown'} />

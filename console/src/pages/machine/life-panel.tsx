@@ -121,7 +121,7 @@ function Picture({ rows, period }: { rows: readonly LifeRow[]; period: Period })
                 className={`life-span tone-${span.tone}`}
                 style={{ left: place(span.from), right: `calc(100% - ${place(span.to)})` }}
               >
-                <SpanText span={span} />
+                <SpanText span={span} hasRoom={(span.to - span.from) / (period.to - period.from) > ROOM} />
               </li>
             ))}
           </ol>
@@ -141,13 +141,17 @@ function Picture({ rows, period }: { rows: readonly LifeRow[]; period: Period })
   );
 }
 
-function SpanText({ span: { text, from, to, operationId } }: { span: LifeSpan }) {
+/** Of the width: a text in less would be cut off. */
+const ROOM = 0.08;
+
+function SpanText({ span: { text, from, to, operationId }, hasRoom }: { span: LifeSpan; hasRoom: boolean }) {
   const zone = useZone();
   const title = `${text}, ${durationText(to - from)}\nfrom ${clockWithZone(from, zone)}\nto ${clockWithZone(to, zone)}`;
-  if (operationId === '') return <span title={title}>{text}</span>;
+  const words = hasRoom ? text : <span className="visually-hidden">{text}</span>;
+  if (operationId === '') return <span title={title}>{words}</span>;
   return (
     <Link href={operationHref(operationId)} title={title}>
-      {text}
+      {words}
     </Link>
   );
 }

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import {
   type DiskErasure,
@@ -10,12 +11,15 @@ import type { HardwareInventory } from '../../../../src/domain/install/hardware-
 import { hardwareLines } from '../../../../src/domain/install/hardware-text.ts';
 import { MAX_INSTALL_ATTEMPTS } from '../../../../src/domain/install/node.ts';
 import { rest } from '../../api/rest.ts';
+import { METHODS, useForbidden } from '../../identity.tsx';
 import type { MachineView } from '../../machine-view.ts';
 import { operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Failed, Loading } from '../../ui/blank.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Age } from '../../ui/time.tsx';
+import { EditNodeDialog } from '../nodes/edit-node-dialog.tsx';
 import { type HistoryBody, historyDetails, type NodeBody, nodeHistory } from '../nodes/nodes.ts';
 import { BootList } from './boot-list.tsx';
 
@@ -38,6 +42,8 @@ const INSTALLING_MS = 5_000;
 /** The machine as a node: it boots from the network and reports its installation (docs/nodes.md). */
 export function NodePanel({ machine }: { machine: MachineView }) {
   const { machineId, install } = machine;
+  const [editing, setEditing] = useState(false);
+  const mayNotEdit = useForbidden()('operator', METHODS.editNodes);
   const refetchInterval = install === 'installing' ? INSTALLING_MS : false;
   const node = useQuery({
     queryKey: ['machine', machineId, 'node'],
@@ -51,7 +57,17 @@ export function NodePanel({ machine }: { machine: MachineView }) {
     refetchInterval,
   });
   return (
-    <Panel title="Node">
+    <Panel
+      title="Node"
+      actions={
+        node.data && (
+          <Button disabledBecause={mayNotEdit} onClick={() => setEditing(true)}>
+            Edit
+          </Button>
+        )
+      }
+    >
+      {editing && node.data && <EditNodeDialog node={node.data} onClose={() => setEditing(false)} />}
       {node.isPending && <Loading />}
       {node.isError && !node.data && (
         <Failed what="Failed to load the node" error={node.error} onRetry={() => void node.refetch()} />

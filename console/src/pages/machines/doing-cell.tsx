@@ -25,7 +25,7 @@ function useUnderWay(isWanted: boolean): ReadonlyMap<string, OperationView> | un
 
 export function DoingCell({ machine: { activeOperationId, message } }: { machine: MachineView }) {
   const underWay = useUnderWay(activeOperationId !== null);
-  if (activeOperationId === null) return <span className="soft">–</span>;
+  if (activeOperationId === null) return null;
   const operation = underWay?.get(activeOperationId)?.message;
   const type = operationWords(message.status?.activeOperationType ?? '') || 'Operation';
   return (

@@ -48,8 +48,34 @@ function specFacets() {
 
 export const FACET_FIELDS = Object.keys(FACETS) as FacetField[];
 
+/** What a list can be grouped by: facets, the other layers, every field of the spec that is counted, and labels. */
+export type GroupField = FacetField | 'install' | 'presence' | `location.${string}` | `labels.${string}`;
+
+const GROUPS: Readonly<Record<string, string>> = {
+  ...countedFields(),
+  ...FACETS,
+  install: 'Install',
+  presence: 'Presence',
+};
+
+function countedFields(): Readonly<Record<string, string>> {
+  const counted = SPEC_FIELD_NAMES.filter((name) => SPEC_FIELDS[name].inLists === 'counted');
+  // Machines have an effective rack too.
+  return Object.fromEntries(counted.map((name) => [name, name.replaceAll(/[._]/g, ' ')]));
+}
+export const GROUP_FIELDS = Object.keys(GROUPS) as GroupField[];
+
+export function isGroupField(field: string): field is GroupField {
+  return Object.hasOwn(GROUPS, field) || /^labels\../.test(field);
+}
+
+/** "rack", "label team" */
+export function groupTitle(field: GroupField): string {
+  return GROUPS[field]?.toLowerCase() ?? `label ${field.slice('labels.'.length)}`;
+}
+
 /** Throws what parseFilter throws. The empty text stands for machines without a value. */
-export function chosenValues(filter: string, field: FacetField): ReadonlySet<string> {
+export function chosenValues(filter: string, field: GroupField): ReadonlySet<string> {
   return new Set(termsOf(filter).flatMap((term) => valuesOf(term, field) ?? []));
 }
 
@@ -58,7 +84,7 @@ export function withoutFacet(filter: string, field: FacetField): string {
 }
 
 /** Adds the value to the facet's selection, or removes it. */
-export function withToggled(filter: string, field: FacetField, value: string): string {
+export function withToggled(filter: string, field: GroupField, value: string): string {
   const terms = termsOf(filter);
   const chosen = new Set(chosenValues(filter, field));
   if (!chosen.delete(value)) chosen.add(value);
@@ -94,7 +120,7 @@ function printTerms(terms: readonly FilterNode[]): string {
 }
 
 /** The selected values of the field; null if the term is anything other than a selection of its values. */
-function valuesOf(term: FilterNode, field: FacetField): string[] | null {
+function valuesOf(term: FilterNode, field: GroupField): string[] | null {
   switch (term.kind) {
     case 'or': {
       const each = term.terms.map((choice) => valuesOf(choice, field));
@@ -114,18 +140,18 @@ function valuesOf(term: FilterNode, field: FacetField): string[] | null {
   }
 }
 
-function isOf(node: FilterNode, field: FacetField): node is Restriction {
+function isOf(node: FilterNode, field: GroupField): node is Restriction {
   return node.kind === 'restriction' && node.path.join('.') === field;
 }
 
 /** Filters accept a state in any case; counts have one spelling. */
-function spelled(field: FacetField, value: string): string {
+function spelled(field: GroupField, value: string): string {
   const known = MACHINE_FILTER[field];
   if (known?.kind !== 'enum') return value;
   return known.values.find((candidate) => candidate.toLowerCase() === value.toLowerCase()) ?? value;
 }
 
-function termFor(field: FacetField, values: readonly string[]): FilterNode {
+function termFor(field: GroupField, values: readonly string[]): FilterNode {
   const restriction = (value: Restriction['value']): Restriction => ({
     kind: 'restriction',
     path: field.split('.'),

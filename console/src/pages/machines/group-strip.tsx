@@ -1,10 +1,10 @@
 /** The values of the field that the list is grouped by, each with its number of machines. A click filters by it. */
 import { useQuery } from '@tanstack/react-query';
 import { fleet } from '../../api/clients.ts';
-import { chosenValues, type FacetField, withToggled } from './facet-filter.ts';
+import { chosenValues, type GroupField, withToggled } from './facet-filter.ts';
 
 export interface GroupStripProps {
-  readonly field: FacetField;
+  readonly field: GroupField;
   /** Valid. */
   readonly filter: string;
   readonly onFilter: (filter: string) => void;

@@ -33,7 +33,8 @@ export interface Slot {
 
 type Cell = (machine: MachineView) => ReactNode;
 
-const NONE = <span className="soft">–</span>;
+/** Nothing: a dash in every other cell is noise. */
+const NONE = null;
 
 function text(value: string): ReactNode {
   return value === '' ? NONE : <span title={value}>{value}</span>;
@@ -80,7 +81,8 @@ const STATUS_CELLS = {
     ));
   },
   effective_since: ({ message }) => <Age at={message.status?.effectiveSince} suffix="" />,
-  last_keepalive: ({ message }) => <Age at={message.status?.agent?.lastKeepalive} suffix="" />,
+  last_keepalive: ({ message: { status } }) =>
+    status?.agent?.lastKeepalive ? <Age at={status.agent.lastKeepalive} suffix="" /> : NONE,
   labels: ({ labels }) =>
     text(
       Object.entries(labels)
@@ -88,6 +90,8 @@ const STATUS_CELLS = {
         .join('  '),
     ),
 } as const satisfies Record<StatusColumnId, Cell>;
+
+const textOfLocation = SPEC_LINES.find(({ key }) => key === 'location')?.text ?? (() => '');
 
 const CELLS: Readonly<Record<string, Cell>> = {
   ...STATUS_CELLS,
@@ -104,6 +108,8 @@ const CELLS: Readonly<Record<string, Cell>> = {
       ({ message }) => text(String(summaryOfMessage(message.status?.hardware)?.[field] ?? '')),
     ]),
   ),
+  // As tight as a path, so that the unit is seen too.
+  location: ({ spec }) => text(textOfLocation(spec).replaceAll(' / ', '/')),
 };
 
 function cellOf(id: string): Cell {

@@ -14,7 +14,7 @@ import { RegisterButton } from '../register/register-button.tsx';
 import { ALL_OF_THE_FLEET, type Target } from '../rollout-draft/draft.ts';
 import { type Verb, verbInfo } from '../rollout-draft/step-verbs.ts';
 import { ColumnChoice } from './column-choice.tsx';
-import { FACET_FIELDS, FACETS, type FacetField } from './facet-filter.ts';
+import { GROUP_FIELDS, groupTitle, isGroupField } from './facet-filter.ts';
 import { Facets } from './facets.tsx';
 import { type FilterFault, filterFault, withPlainWords } from './filter-text.ts';
 import { GroupStrip } from './group-strip.tsx';
@@ -90,7 +90,7 @@ export function MachinesPage() {
           onApply={(typed) => show({ filter: withPlainWords(typed) })}
         >
           <SavedViews />
-          <GroupChoice value={view.group} onChange={(group) => show(grouped(group))} />
+          <GroupChoice value={view.group} rows={rows} onChange={(group) => show(grouped(group))} />
           <Button
             onClick={() => show({ facets: view.facets === 'shown' ? 'hidden' : 'shown' })}
             pressed={view.facets === 'shown'}
@@ -112,7 +112,7 @@ export function MachinesPage() {
               onSelectAll={select.all}
               onSelectNone={select.none}
             />
-            {filter !== null && isFacetField(view.group) && (
+            {filter !== null && isGroupField(view.group) && (
               <GroupStrip field={view.group} filter={filter} onFilter={(next) => show({ filter: next })} />
             )}
             {fault && <InvalidFilter text={text} fault={fault} />}
@@ -193,11 +193,16 @@ function useSelection(list: MachineList | null) {
   return { selection, one, shown, all, none };
 }
 
-function isFacetField(field: string): field is FacetField {
-  return FACET_FIELDS.some((known) => known === field);
+interface GroupChoiceProps {
+  readonly value: string;
+  /** The labels of the loaded machines are offered too. */
+  readonly rows: Rows;
+  readonly onChange: (field: string) => void;
 }
 
-function GroupChoice({ value, onChange }: { value: string; onChange: (field: string) => void }) {
+function GroupChoice({ value, rows, onChange }: GroupChoiceProps) {
+  const labels = knownOf(rows).labelKeys.map((key) => `labels.${key}` as const);
+  const fields = [...new Set([...GROUP_FIELDS, ...labels, value])].filter(isGroupField);
   return (
     <select
       className="input"
@@ -206,9 +211,9 @@ function GroupChoice({ value, onChange }: { value: string; onChange: (field: str
       onChange={(event) => onChange(event.target.value)}
     >
       <option value="">No groups</option>
-      {FACET_FIELDS.map((field) => (
+      {fields.map((field) => (
         <option key={field} value={field}>
-          By {FACETS[field].toLowerCase()}
+          By {groupTitle(field)}
         </option>
       ))}
     </select>

@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Link } from 'wouter';
+import { METHODS, useForbidden } from '../../identity.tsx';
 import { operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
@@ -7,16 +9,22 @@ import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Age, Clock } from '../../ui/time.tsx';
 import { BootList } from '../machine/boot-list.tsx';
+import { EditNodeDialog } from './edit-node-dialog.tsx';
 import { type HistoryBody, historyDetails, type NodeBody, nodeHistory } from './nodes.ts';
 
 /** The details of a node, and its history of transitions and reports. */
 export function NodeDetail({ node, onClose }: { node: NodeBody; onClose: () => void }) {
+  const [editing, setEditing] = useState(false);
+  const mayNotEdit = useForbidden()('operator', METHODS.editNodes);
   const history = useQuery({
     queryKey: ['machine', node.id, 'node-history'],
     queryFn: async () => (await nodeHistory(node.id)).data,
   });
   const facts: readonly (readonly [string, string | null])[] = [
+    ['Machine id', node.id],
     ['MAC address', node.mac_address],
+    ['Vendor', node.vendor],
+    ['Model', node.model],
     ['Serial number', node.serial_number],
     ['Architecture', node.arch],
     ['Boot mode', node.boot_mode],
@@ -24,15 +32,28 @@ export function NodeDetail({ node, onClose }: { node: NodeBody; onClose: () => v
     ['Tags', node.tags.join(', ')],
   ];
   return (
-    <Panel title={node.id} actions={<Button onClick={onClose}>Close</Button>}>
+    <Panel
+      title={node.hostname || node.id}
+      actions={
+        <>
+          <Button disabledBecause={mayNotEdit} onClick={() => setEditing(true)}>
+            Edit
+          </Button>
+          <Button onClick={onClose}>Close</Button>
+        </>
+      }
+    >
+      {editing && <EditNodeDialog node={node} onClose={() => setEditing(false)} />}
       <div className="stack">
         <dl className="facts">
-          {facts.map(([name, value]) => (
-            <div key={name} className="pair">
-              <dt>{name}</dt>
-              <dd>{value || '–'}</dd>
-            </div>
-          ))}
+          {facts
+            .filter(([, value]) => value)
+            .map(([name, value]) => (
+              <div key={name} className="pair">
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
           <dt>In state for</dt>
           <dd>
             <Age at={Date.parse(node.state_changed_at)} suffix="" />

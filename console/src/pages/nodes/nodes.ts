@@ -23,6 +23,21 @@ export interface NodeBody {
   readonly last_seen_at: string | null;
 }
 
+/** What a person may write down about a node. */
+export interface NodeFields {
+  readonly hostname: string | null;
+  readonly vendor: string | null;
+  readonly model: string | null;
+  readonly serial_number: string | null;
+  readonly arch: string | null;
+  readonly boot_mode: string | null;
+  readonly notes: string | null;
+  readonly tags: readonly string[];
+}
+
+/** A node of a list has no notes. */
+export type EditedNode = Omit<NodeFields, 'notes'> & { readonly id: string; readonly notes?: string | null };
+
 export interface HistoryBody {
   readonly id: number | string;
   readonly from_state: string;
@@ -73,6 +88,13 @@ export function listNodes(query: Readonly<Record<string, string>>): Promise<Answ
 /** Nodes that are installing, and not seen for too long. */
 export function listStalled(query: Readonly<Record<string, string>>): Promise<Answer<NodeBody[]>> {
   return rest('GET', `/api/v1/nodes/stalled?${new URLSearchParams(query)}`);
+}
+
+export async function editNode(
+  id: string,
+  changes: Partial<Record<keyof NodeFields, unknown>>,
+): Promise<void> {
+  await rest('PATCH', path(id), changes);
 }
 
 export function nodeHistory(id: string): Promise<Answer<HistoryBody[]>> {

@@ -6,12 +6,11 @@ import { listOf, machineHref, quoted, rolloutHref } from '../../pages.ts';
 import { Age, Duration } from '../../ui/time.tsx';
 
 export function Facts({ view }: { view: OperationView }) {
-  const { message, machineId, type } = view;
+  const { message, machineId } = view;
   const { createdAt, startedAt, finishedAt, startedBy, requestId, planId, params, rolloutId } = message;
   return (
     <dl className="op-facts">
-      <Fact name={type}>
-        on{' '}
+      <Fact name="Machine">
         <Link className="mono" href={machineHref(machineId)}>
           {machineId}
         </Link>{' '}
@@ -36,9 +35,6 @@ export function Facts({ view }: { view: OperationView }) {
           </Link>
         </Fact>
       )}
-      <Fact name="Created">
-        <Age at={createdAt} />
-      </Fact>
       <Fact name="Started">
         {startedAt ? (
           <>

@@ -4,13 +4,15 @@ import { useKey } from '../../keyboard/shortcuts.tsx';
 import { Empty, Failed } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { download } from '../../ui/download.ts';
+import { Icon } from '../../ui/icon.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { useUrlParam } from '../../ui/use-url-param.ts';
+import { useZone } from '../../ui/zone.ts';
 import type { LogBuffer, LogLine } from './log-buffer.ts';
 import { LogLines } from './log-lines.tsx';
 import { firstNotBelow, hitBeside, LogSearch } from './log-search.ts';
 import type { TailState } from './log-tail.ts';
-import { isStampZone, type StampZone, TIME_ZONES } from './log-text.ts';
+import type { StampZone } from './log-text.ts';
 import { StepLines } from './step-lines.ts';
 import { useLog } from './use-log.ts';
 
@@ -42,9 +44,10 @@ export function LogPanel({ operationId, isActive, step, onStep }: LogPanelProps)
   const [follow, setFollow] = useState(true);
   const search = useSearch(buffer, () => setFollow(false));
   const [wrapParam, setWrap] = useUrlParam('wrap', 'replace');
-  const [zoneParam, setZone] = useUrlParam('time', 'replace');
+  const [timeParam, setTime] = useUrlParam('time', 'replace');
   const wrap = wrapParam === 'on' ? 'on' : 'off';
-  const zone: StampZone = isStampZone(zoneParam) ? zoneParam : 'local';
+  const chosenZone = useZone();
+  const zone: StampZone = timeParam === 'off' ? 'off' : chosenZone;
   const toggleFollow = () => {
     if (!follow) search.leave();
     setFollow(!follow);
@@ -71,20 +74,15 @@ export function LogPanel({ operationId, isActive, step, onStep }: LogPanelProps)
         <Button pressed={wrap === 'on'} onClick={() => setWrap(wrap === 'on' ? '' : 'on')}>
           Wrap
         </Button>
-        <select
-          className="input"
-          aria-label="Timestamps"
-          value={zone}
-          onChange={(event) => setZone(event.target.value)}
+        <Button pressed={zone !== 'off'} onClick={() => setTime(zone === 'off' ? '' : 'off')}>
+          Times
+        </Button>
+        <Button
+          label="Download"
+          onClick={save}
+          disabledBecause={buffer.size === 0 ? 'No lines to download yet.' : ''}
         >
-          {Object.entries(TIME_ZONES).map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </select>
-        <Button onClick={save} disabledBecause={buffer.size === 0 ? 'No lines to download yet.' : ''}>
-          Download
+          <Icon name="download" />
         </Button>
       </div>
       {log.buffer.dropped > 0 && (

@@ -35,12 +35,8 @@ function visible(char: string): string {
     : `\\x${code.toString(16).padStart(2, '0')}`;
 }
 
-export const TIME_ZONES = { off: 'No timestamps', local: 'Local time', utc: 'UTC' } as const;
-export type StampZone = keyof typeof TIME_ZONES;
-
-export function isStampZone(text: string): text is StampZone {
-  return Object.hasOwn(TIME_ZONES, text);
-}
+/** The zone of the stamps, which is that of all times; off: lines have none. */
+export type StampZone = 'off' | 'local' | 'utc';
 
 /** The time of day to the millisecond. */
 export function stampText(at: number, zone: Exclude<StampZone, 'off'>): string {

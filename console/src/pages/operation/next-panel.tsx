@@ -4,6 +4,7 @@ import { nextActionFor } from '../../../../src/domain/operation/next-action.ts';
 import type { OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
 import { toneOf } from '../../../../src/domain/tone.ts';
 import type { ErrorStatus } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
+import { capitalize } from '../../capitalize.ts';
 import type { OperationView } from '../../operation-view.ts';
 import { Button } from '../../ui/button.tsx';
 import type { OfferedAction } from './operator-actions.tsx';
@@ -36,42 +37,11 @@ export function NextPanel({
   return (
     <section className={`next-panel tone-${toneOf('status', view.status)}`} aria-label="What to do next">
       {error && (
-        <>
-          <p className="next-error">
-            <strong className="mono">{error.code}</strong> {error.message}
-          </p>
-          <dl className="next-facts">
-            {Object.entries({ 'What happened': whatHappened, Check: check, 'Who must act': who }).map(
-              ([title, text]) => (
-                <div key={title}>
-                  <dt>{title}</dt>
-                  <dd>{text}</dd>
-                </div>
-              ),
-            )}
-            {failureClass && (
-              <div>
-                <dt>Failure class</dt>
-                <dd>
-                  {failureClass}: {FAILURE_CLASSES[failureClass].meaning}
-                </dd>
-              </div>
-            )}
-            <div>
-              <dt>Can be retried</dt>
-              <dd>{error.retryable ? 'yes' : 'no, fix the cause first'}</dd>
-            </div>
-            {Object.entries(error.details)
-              .filter(([name, value]) => name !== 'failure_class' && value !== '')
-              .map(([name, value]) => (
-                <div key={name}>
-                  <dt>{name}</dt>
-                  <dd>{value}</dd>
-                </div>
-              ))}
-          </dl>
-        </>
+        <p className="next-error">
+          <strong>{capitalize(error.message)}</strong>
+        </p>
       )}
+      {error && <ErrorAdvice advice={{ whatHappened, check, who }} />}
       <p className="next-advice">
         <strong>Next:</strong> <span>{next}.</span>
         {offer && (
@@ -84,6 +54,48 @@ export function NextPanel({
           </Button>
         )}
       </p>
+      {error && <ErrorFacts error={error} failureClass={failureClass} status={view.status} />}
     </section>
+  );
+}
+
+interface Advice {
+  readonly whatHappened: string;
+  readonly check: string;
+  readonly who: string;
+}
+
+function ErrorAdvice({ advice: { whatHappened, check, who } }: { advice: Advice }) {
+  return (
+    <p className="next-what">
+      {capitalize(whatHappened)}. {capitalize(check)}. <span className="soft">Who must act: {who}.</span>
+    </p>
+  );
+}
+
+interface ErrorFactsProps {
+  readonly error: ErrorStatus;
+  readonly failureClass: FailureClass | null;
+  readonly status: string;
+}
+
+/** What a program or a ticket needs, and a person at 3 a.m. does not. */
+function ErrorFacts({ error, failureClass, status }: ErrorFactsProps) {
+  const facts = [
+    ['Code', error.code],
+    ['Status', status],
+    ...(failureClass ? [['Failure class', `${failureClass}: ${FAILURE_CLASSES[failureClass].meaning}`]] : []),
+    ['Can be retried', error.retryable ? 'yes' : 'no, fix the cause first'],
+    ...Object.entries(error.details).filter(([name, value]) => name !== 'failure_class' && value !== ''),
+  ];
+  return (
+    <dl className="next-facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }

@@ -58,7 +58,7 @@ export function OperationPage({ operationId }: { operationId: string }) {
     <>
       <PageTitle
         title={view ? `${operationWords(view.type)} ${view.machineId}` : 'Operation'}
-        actions={view && <ActionButtons offered={offered} onChoose={choose} />}
+        actions={view && <ActionButtons view={view} offered={offered} onChoose={choose} />}
       >
         {view && <States view={view} />}
         <CopyableId id={operationId} />
@@ -94,10 +94,5 @@ export function OperationPage({ operationId }: { operationId: string }) {
 
 function States({ view }: { view: OperationView }) {
   const { meaning } = operationLifecycle.states[view.status] ?? { meaning: '' };
-  return (
-    <>
-      <StateBadge layer="operation_phase" state={view.phase} />
-      <StateBadge layer="status" state={view.status} title={meaning} />
-    </>
-  );
+  return <StateBadge layer="operation_phase" state={view.phase} title={`${view.status}: ${meaning}`} />;
 }

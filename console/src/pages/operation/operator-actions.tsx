@@ -18,6 +18,7 @@ import { capitalize } from '../../capitalize.ts';
 import { METHODS, useForbidden } from '../../identity.tsx';
 import { machineView } from '../../machine-view.ts';
 import { type OperationView, operationView } from '../../operation-view.ts';
+import { ActionMenu } from '../../ui/action-menu.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ReasonDialog } from '../../ui/reason-dialog.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
@@ -71,24 +72,40 @@ function useMachineRefusal(view: OperationView | null): string {
   return busyBecause(asked.data) ?? '';
 }
 
-/** None of them is the primary one: that is beside the reason for it, below. */
-export function ActionButtons({
-  offered,
-  onChoose,
-}: {
-  offered: readonly OfferedAction[];
-  onChoose: (action: OperatorAction) => void;
-}) {
-  return offered.map(({ action, title, disabledBecause }) => (
-    <Button
-      key={action}
-      kind={UNDOES.includes(action) ? 'danger' : 'plain'}
-      disabledBecause={disabledBecause}
-      onClick={() => onChoose(action)}
-    >
-      {title}
-    </Button>
-  ));
+export interface ActionButtonsProps {
+  readonly view: OperationView;
+  readonly offered: readonly OfferedAction[];
+  readonly onChoose: (action: OperatorAction) => void;
+}
+
+/** The one that an active operation is left with is a button. That of a failed one is beside the reason for it, below. */
+export function ActionButtons({ view, offered, onChoose }: ActionButtonsProps) {
+  const cancel = view.isActive ? offered.find(({ action }) => action === 'cancel') : undefined;
+  return (
+    <>
+      {cancel && (
+        <Button
+          kind="danger"
+          disabledBecause={cancel.disabledBecause}
+          onClick={() => onChoose(cancel.action)}
+        >
+          {cancel.title}
+        </Button>
+      )}
+      <ActionMenu
+        actions={offered
+          .filter((offer) => offer !== cancel)
+          .map(({ action, title, disabledBecause }) => ({
+            key: action,
+            title,
+            effect: capitalize(OPERATOR_ACTIONS[action].effect),
+            isDangerous: UNDOES.includes(action),
+            disabledBecause,
+            run: () => onChoose(action),
+          }))}
+      />
+    </>
+  );
 }
 
 export function ActionDialog({

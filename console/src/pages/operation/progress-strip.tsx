@@ -5,19 +5,21 @@ import { ProgressBar } from '../../ui/progress-bar.tsx';
 
 export function ProgressStrip({ view }: { view: OperationView }) {
   const { steps, currentStep, progressPercent, waitingFor, cancelRequested } = view.message;
+  // What has ended says so above; how far it came is at its steps.
+  if (!view.isActive) return null;
   const index = steps.findIndex(({ name }) => name === currentStep);
   const step = steps[index];
-  const percent = view.phase === 'SUCCEEDED' ? 100 : progressPercent;
   return (
     <div className={`progress-strip tone-${toneOf('status', view.status)}`}>
-      <ProgressBar label="Progress over all steps" percent={percent} />
+      <ProgressBar label="Progress over all steps" percent={progressPercent} />
       <p>
-        <strong className="numeric">{percent}%</strong>
+        <strong className="numeric">{progressPercent}%</strong>
         {step && (
           <span>
             Step {index + 1} of {steps.length}: {step.title || step.name}
           </span>
         )}
+        {step?.stalled && <span className="badge tone-orange">stalled {step.stalled.message}</span>}
         {waitingFor !== '' && (
           <span>
             <span className="soft">Waiting:</span> {waitingFor.replace(/^waiting for /, '')}

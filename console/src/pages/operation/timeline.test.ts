@@ -11,7 +11,7 @@ describe('the timeline of steps', () => {
   it('places bars in proportion to their durations', () => {
     const { totalMs, bars } = timelineOf([step(1_000, 2_000), step(2_000, 5_000), step(null, null)], 9_000);
     expect(totalMs).toBe(4_000);
-    expect(bars).toEqual([
+    expect(bars).toMatchObject([
       { left: 0, width: 25, durationMs: 1_000 },
       { left: 25, width: 75, durationMs: 3_000 },
       null,
@@ -39,7 +39,7 @@ describe('the timeline of steps', () => {
   it('handles steps that have not started, that took no time, and a clock that is behind', () => {
     expect(timelineOf([], 5)).toEqual({ totalMs: 0, bars: [] });
     expect(timelineOf([step(null, null)], 5)).toEqual({ totalMs: 0, bars: [null] });
-    expect(timelineOf([step(7, 7)], 9).bars).toEqual([{ left: 0, width: 100, durationMs: 0 }]);
-    expect(timelineOf([step(1_000, null)], 500).bars).toEqual([{ left: 0, width: 100, durationMs: 0 }]);
+    expect(timelineOf([step(7, 7)], 9).bars).toMatchObject([{ left: 0, width: 100, durationMs: 0 }]);
+    expect(timelineOf([step(1_000, null)], 500).bars).toMatchObject([{ left: 0, width: 100, durationMs: 0 }]);
   });
 });

@@ -12,6 +12,8 @@ export interface Bar {
   readonly left: number;
   readonly width: number;
   readonly durationMs: number;
+  readonly from: number;
+  readonly to: number;
 }
 
 export interface Timeline {
@@ -38,7 +40,7 @@ export function timelineOf(steps: readonly TimedStep[], now: number): Timeline {
     if (span === null) return null;
     const durationMs = span.to - span.from;
     const width = totalMs === 0 ? 100 : Math.max(NARROWEST, percent(durationMs));
-    return { left: Math.min(percent(span.from - first), 100 - width), width, durationMs };
+    return { left: Math.min(percent(span.from - first), 100 - width), width, durationMs, ...span };
   });
   return { totalMs, bars };
 }

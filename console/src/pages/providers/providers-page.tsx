@@ -9,6 +9,12 @@ import { Panel } from '../../ui/panel.tsx';
 import { Age } from '../../ui/time.tsx';
 import { numberText } from '../fleet/counts.ts';
 
+interface ProviderRow {
+  readonly name: string;
+  readonly about: string;
+  readonly capabilities: string;
+}
+
 export function ProvidersPage() {
   const counts = useQuery({
     queryKey: ['fleet-wide', 'providers'],
@@ -21,12 +27,27 @@ export function ProvidersPage() {
   const overview = useQuery({ queryKey: ['fleet-wide', 'overview'], queryFn: () => fleet.getOverview({}) });
   const troubled = new Map(attention.data?.facets[0]?.values.map(({ value, machines }) => [value, machines]));
   const unread = new Map(overview.data?.unhealthyUpstreams.map((upstream) => [upstream.provider, upstream]));
-  const providers = counts.data?.facets[0]?.values ?? [];
+  const configured = useQuery({
+    queryKey: ['providers'],
+    queryFn: async () => (await fleet.listProviders({})).providers,
+  });
+  const machinesOf = new Map(counts.data?.facets[0]?.values.map(({ value, machines }) => [value, machines]));
+  const known = configured.data ?? [];
+  // Machines may name one that the configuration has no more.
+  const gone = [...machinesOf.keys()].filter((name) => known.every((one) => one.name !== name));
+  const providers: readonly ProviderRow[] = [
+    ...known.map(({ name, kind, isDefault, capabilities }) => ({
+      name,
+      about: `${kind}${isDefault ? ', default' : ''}`,
+      capabilities: capabilities.join(', '),
+    })),
+    ...(configured.data ? gone.map((name) => ({ name, about: 'not configured', capabilities: '' })) : []),
+  ];
   return (
     <>
       <PageTitle title="Providers" />
       <Panel title="Providers" padding="none">
-        {counts.isPending && <Loading lines={4} />}
+        {(counts.isPending || configured.isPending) && <Loading lines={4} />}
         {counts.isError && !counts.data && (
           <Failed
             what="Failed to load providers"
@@ -34,7 +55,7 @@ export function ProvidersPage() {
             onRetry={() => void counts.refetch()}
           />
         )}
-        {counts.data && providers.length === 0 && (
+        {counts.data && configured.data && providers.length === 0 && (
           <Empty title="No machines yet">
             <span>
               A provider is how the server reaches a machine: MAAS, Redfish, IPMI, SSH. It is configured on
@@ -50,13 +71,15 @@ export function ProvidersPage() {
             <thead>
               <tr>
                 <th>Provider</th>
+                <th>Kind</th>
                 <th className="number">Machines</th>
                 <th className="number">Need attention</th>
+                <th>Can</th>
                 <th>Upstream</th>
               </tr>
             </thead>
             <tbody>
-              {providers.map(({ value, machines }) => {
+              {providers.map(({ name: value, about, capabilities }) => {
                 const mine = `provider = ${quoted(value)}`;
                 const failure = unread.get(value);
                 return (
@@ -64,7 +87,8 @@ export function ProvidersPage() {
                     <td>
                       <Link href={listOf('/machines', mine)}>{value || 'none'}</Link>
                     </td>
-                    <td className="number">{numberText(machines)}</td>
+                    <td className="soft">{about}</td>
+                    <td className="number">{numberText(machinesOf.get(value) ?? 0)}</td>
                     <td className="number">
                       <Link
                         href={listOf('/machines', `${mine} AND needs_attention = true`)}
@@ -73,6 +97,7 @@ export function ProvidersPage() {
                         {numberText(troubled.get(value) ?? 0)}
                       </Link>
                     </td>
+                    <td className="wraps soft">{capabilities}</td>
                     <td>
                       {failure ? (
                         <span className="fault">

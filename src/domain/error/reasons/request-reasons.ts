@@ -143,4 +143,11 @@ export const REQUEST_REASONS = {
     fix: 'list the sessions on the page Access of the console',
     commands: [],
   },
+  IDENTITY_NOT_REVOKED: {
+    kind: 'not_found',
+    message: 'the access of <identity> was not revoked',
+    cause: 'the identity is let in, or no one of that name was ever revoked',
+    fix: 'list the identities, and restore one that is revoked',
+    commands: ['{ingot} identity list'],
+  },
 } as const satisfies Record<string, ReasonRow>;

@@ -7,7 +7,7 @@ import type { IdentityClaims } from '../../../store/sessions.ts';
 import { unauthenticated } from '../authenticator.ts';
 import type { IssuerConfiguration } from './oidc-configuration.ts';
 
-export type MappedIdentity = Grant & { readonly actor: Actor };
+export type MappedIdentity = Grant & { readonly actor: Actor; readonly issuer: string };
 
 export function mappedIdentity(
   issuer: IssuerConfiguration,
@@ -23,7 +23,7 @@ export function mappedIdentity(
     });
   }
   const grant = grantOf(roles, { role: mapping.role, scope: parseScope(mapping.scope) });
-  return { ...grant, actor: actorOf(mapping.role, name) };
+  return { ...grant, actor: actorOf(mapping.role, name), issuer: issuer.name };
 }
 
 /** The claims that decide, without the others: what a session keeps. */

@@ -4,6 +4,7 @@ import { tokenKey } from '../../../store/tokens.ts';
 import { unauthenticated, type WayIn } from '../authenticator.ts';
 import type { Credentials } from '../credentials.ts';
 import { IdentityCache } from '../identity-cache.ts';
+import { earlierEnd, type IdentityEnds } from '../identity-ends.ts';
 import { bearerToken } from '../token-way-in.ts';
 import { type Issuers, MAX_TOKEN } from './issuers.ts';
 
@@ -12,11 +13,13 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 export class OidcWayIn implements WayIn {
   readonly #issuers: Issuers;
+  readonly #ends: IdentityEnds;
   readonly #now: () => number;
   readonly #cache: IdentityCache;
 
-  constructor(issuers: Issuers, now: () => number) {
+  constructor(issuers: Issuers, ends: IdentityEnds, now: () => number) {
     this.#issuers = issuers;
+    this.#ends = ends;
     this.#now = now;
     this.#cache = new IdentityCache(now);
   }
@@ -32,7 +35,8 @@ export class OidcWayIn implements WayIn {
     return this.#cache.get(tokenKey(token), async () => {
       const { issuer, claims, expiresAt } = await this.#issuers.verify(token);
       const mapped = this.#issuers.identityOf(issuer.configuration, claims);
-      return { identity: { ...mapped, via: 'oidc', expiresAt }, validMs: expiresAt - this.#now() };
+      const end = earlierEnd(expiresAt, await this.#ends.check(mapped.actor.id)) ?? expiresAt;
+      return { identity: { ...mapped, via: 'oidc', expiresAt: end }, validMs: end - this.#now() };
     });
   }
 

@@ -4,6 +4,7 @@ import type { ServerDependencies } from '../server-dependencies.ts';
 import { defineService, type Service } from '../service.ts';
 import { approvalHandlers } from './approval-handlers.ts';
 import { auditHandlers } from './audit-handlers.ts';
+import { identityHandlers } from './identity-handlers.ts';
 import { machineHandlers } from './machine-handlers.ts';
 import { operatorActionHandlers } from './operator-action-handlers.ts';
 import { poolHandlers } from './pool-handlers.ts';
@@ -22,6 +23,7 @@ export function adminService(dependencies: ServerDependencies): Service {
       ...approvalHandlers(dependencies),
       ...tokenHandlers(dependencies),
       ...sessionHandlers(dependencies),
+      ...identityHandlers(dependencies),
       ...auditHandlers(dependencies),
     },
     {
@@ -54,6 +56,9 @@ export function adminService(dependencies: ServerDependencies): Service {
       rotateToken: 'admin',
       listSessions: 'admin',
       endSession: 'admin',
+      listIdentities: 'admin',
+      revokeIdentity: 'admin',
+      restoreIdentity: 'admin',
     },
   );
 }

@@ -34,6 +34,7 @@ import { agentsOf } from '../v2/agents-of.ts';
 import { machineMessages } from '../v2/machine-messages.ts';
 import { eventMessage } from './event-message.ts';
 import { fleetHistoryMessage } from './fleet-history-message.ts';
+import { listProviders } from './list-providers.ts';
 import { facetMessage, overviewMessage } from './overview-message.ts';
 import { watchEvents } from './watch-events.ts';
 
@@ -109,6 +110,8 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
         if (hours < 0 || hours > MAX_HOURS) throw invalidField('hours', `must be from 1 to ${MAX_HOURS}`);
         return fleetHistoryMessage(await histories.read(hours === 0 ? 24 : hours, caller.scope));
       },
+
+      listProviders: (_request, { caller }) => listProviders(dependencies, caller),
     },
     {
       whoAmI: 'viewer',
@@ -120,6 +123,7 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
       listEvents: 'viewer',
       getMetricHistory: 'viewer',
       getFleetHistory: 'viewer',
+      listProviders: 'viewer',
     },
   );
 }
