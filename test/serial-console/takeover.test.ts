@@ -101,7 +101,7 @@ describe.skipIf(programs.isMissing)(programs.title('the holder of a console'), (
 
   test.each([{ fault: 'SIGKILL' }, { fault: 'SIGSTOP' }] as const)(
     '$fault: another replica connects again, and readers go on',
-    { timeout: 120_000 },
+    { tags: ['extended'], timeout: 120_000 },
     async ({ fault }) => {
       holder = startHolder();
       await setEndpoint(bmc.endpoint);

@@ -31,7 +31,6 @@ export const NOUNS: readonly SimulatedNoun[] = [
   storage,
   sensors,
   logServices,
-  serialConsole,
   // It has a route for everything else that is read.
   hardware,
 ];
