@@ -691,6 +691,9 @@ const ROUTES: Readonly<Record<string, Row>> = {
       return fetch(`${server.httpUrl}/auth/session`, { method: 'DELETE', headers });
     },
   },
+  'POST /api/v1/burn-in': {
+    why: 'needs a machine that was booted for it; test/hardware/burn-in.test.ts reads the event of its end',
+  },
   'POST /api/v1/machine/keepalive': {
     why: 'comes every minute from every machine; what changes presence is an event',
   },
