@@ -16,6 +16,7 @@ import {
 } from '@bufbuild/protobuf/wkt';
 import { packageRoot } from '../src/package-root.ts';
 import { adminService } from '../src/surfaces/rpc/admin/admin-service.ts';
+import { bmcService } from '../src/surfaces/rpc/fleet/bmc-service.ts';
 import { consoleService } from '../src/surfaces/rpc/fleet/console-service.ts';
 import { fleetService } from '../src/surfaces/rpc/fleet/fleet-service.ts';
 import { hardwareService } from '../src/surfaces/rpc/fleet/hardware-service.ts';
@@ -162,6 +163,7 @@ function neededRoles(): RoleTable {
     viewService(none),
     hardwareService(none),
     consoleService(none),
+    bmcService(none),
     adminService(none),
   ];
   return new Map(services.map(({ desc, roles }) => [desc.typeName, roles]));

@@ -43,6 +43,7 @@ const BY_RULE = [
   'src/hosts/ssh-library.ts',
   'src/providers/datacenter/ipmitool.ts',
   'src/providers/datacenter/ssh-console.ts',
+  'src/redfish/peer-certificate.ts',
 ];
 
 const root = packageRoot();

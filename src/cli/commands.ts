@@ -27,6 +27,9 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, Load>>>> 
       (await import('./commands/machines/lifecycle-command.ts')).enterMaintenance,
     'exit-maintenance': async () =>
       (await import('./commands/machines/lifecycle-command.ts')).exitMaintenance,
+    power: async () => (await import('./commands/bmc/power-group.ts')).powerGroup,
+    locate: async () => (await import('./commands/bmc/locate-machine.ts')).locateMachine,
+    'boot-override': async () => (await import('./commands/bmc/boot-override.ts')).bootOverrideGroup,
     explain: async () => (await import('./commands/machines/explain-machine.ts')).explainMachine,
     open: async () => (await import('./commands/machines/open-machine.ts')).openMachine,
     console: async () => (await import('./commands/machines/console-machine.ts')).consoleMachine,
@@ -56,6 +59,7 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, Load>>>> 
     rollout: async () => (await import('./commands/rollouts/rollout-group.ts')).rolloutGroup,
     node: async () => (await import('./commands/nodes/node-group.ts')).nodeGroup,
     hardware: async () => (await import('./commands/hardware/hardware-group.ts')).hardwareGroup,
+    bmc: async () => (await import('./commands/bmc/bmc-group.ts')).bmcGroup,
     image: async () => (await import('./commands/images/image-group.ts')).imageGroup,
     workflow: async () =>
       (await import('./commands/install-profiles/install-profile-group.ts')).installProfileGroup,

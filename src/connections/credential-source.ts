@@ -16,6 +16,8 @@ import {
   variableName,
 } from './credential-reference.ts';
 import { fillTemplate, template } from './credential-template.ts';
+import { type RotatingSecret, rotatingFile } from './rotating-secret.ts';
+import { rotatingVaultSecret } from './vault/rotating-vault-secret.ts';
 import { SourceUnavailable } from './vault/source-unavailable.ts';
 import { VaultClient } from './vault/vault-client.ts';
 import { vaultConfiguration } from './vault/vault-configuration.ts';
@@ -63,6 +65,8 @@ export interface CredentialSource {
   readonly isPerMachine: boolean;
   /** Throws a StepFailure: needs_human where it can't be had, retryable where its source does not answer. */
   read(machine: Machine, signal: AbortSignal): Promise<MachineCredential>;
+  /** How its passwords are replaced; null: a source of this kind can't be written. Failures are those of `read`. */
+  readonly rotating: RotatingSecret | null;
 }
 
 export type CredentialSources = ReadonlyMap<string, CredentialSource>;
@@ -79,7 +83,8 @@ export function createCredentialSources(
   return new Map(
     Object.entries(configuration).map(([name, given]) => {
       const isPerMachine = given.per_machine;
-      return [name, { isPerMachine, read: createReader(name, given, dependencies) }];
+      const { read, rotating } = createAccess(name, given, dependencies);
+      return [name, { isPerMachine, read, rotating: rotating && inTheirClasses(name, rotating) }];
     }),
   );
 }
@@ -106,33 +111,64 @@ export function sourceOfMachine(
   };
 }
 
-function createReader(
+function createAccess(
   name: string,
   given: CredentialsConfiguration[string],
   dependencies: CredentialSourceDependencies,
-): CredentialSource['read'] {
+): Pick<CredentialSource, 'read' | 'rotating'> {
   switch (given.kind) {
     case 'file':
-      return local(() => parse(given.path, readReferredFile(given.path)));
+      return {
+        read: local(() => parse(given.path, readReferredFile(given.path))),
+        rotating: rotatingFile({ sharing: 'by all', pathOf: () => given.path, parse }),
+      };
     case 'env':
-      return local(() => {
-        const label = `the environment variable ${given.variable}`;
-        return parse(label, readCredential({ env: given.variable }));
-      });
-    case 'directory':
-      return local((machine) => {
-        const file = `${given.path}/${fillTemplate(given.file, machine)}`;
-        return parse(file, readReferredFile(file));
-      });
+      return {
+        read: local(() => {
+          const label = `the environment variable ${given.variable}`;
+          return parse(label, readCredential({ env: given.variable }));
+        }),
+        rotating: null,
+      };
+    case 'directory': {
+      const pathOf = (machine: Machine) => `${given.path}/${fillTemplate(given.file, machine)}`;
+      return {
+        read: local((machine) => parse(pathOf(machine), readReferredFile(pathOf(machine)))),
+        rotating: rotatingFile({ sharing: sharingOf(given.file), pathOf, parse }),
+      };
+    }
     case 'vault': {
       const client = new VaultClient(name, given, dependencies);
-      return (machine, signal) =>
-        inClasses(name, async () => {
-          const path = fillTemplate(given.path, machine);
-          return fields(`${name}: ${path}`, await client.read(path, signal));
-        });
+      const pathOf = (machine: Machine) => fillTemplate(given.path, machine);
+      const named = (path: string, found: Readonly<Record<string, unknown>>) =>
+        fields(`${name}: ${path}`, found);
+      return {
+        read: (machine, signal) =>
+          inClasses(name, async () => named(pathOf(machine), await client.read(pathOf(machine), signal))),
+        rotating: rotatingVaultSecret({ client, sharing: sharingOf(given.path), pathOf, parse: named }),
+      };
     }
   }
+}
+
+/** Where it is looked up by what only one machine has. */
+function sharingOf(template: string): RotatingSecret['sharing'] {
+  return /\{(?:machine_id|serial)\}/.test(template) ? 'own' : 'by all';
+}
+
+/** A password of a file that the provider itself names. */
+export function rotatingPasswordFile(path: string): RotatingSecret {
+  return inTheirClasses('', rotatingFile({ sharing: 'by all', pathOf: () => path, parse }));
+}
+
+function inTheirClasses(name: string, secret: RotatingSecret): RotatingSecret {
+  return {
+    sharing: secret.sharing,
+    pending: (machine, signal) => inClasses(name, () => secret.pending(machine, signal)),
+    prepare: (machine, password, signal) => inClasses(name, () => secret.prepare(machine, password, signal)),
+    promote: (machine, signal) => inClasses(name, () => secret.promote(machine, signal)),
+    drop: (machine, signal) => inClasses(name, () => secret.drop(machine, signal)),
+  };
 }
 
 function local(read: (machine: Machine) => MachineCredential): CredentialSource['read'] {

@@ -17,6 +17,7 @@ import type { HardwareInventory } from '../domain/install/hardware-inventory.ts'
 import type { Labels, Machine } from '../domain/machine/machine.ts';
 import type { StepDefinition } from '../domain/operation/step.ts';
 import type { StepFailure } from '../engine/step-handler.ts';
+import type { BmcAdministration } from './bmc-administration.ts';
 import type {
   BurnInControl,
   DriveControl,
@@ -342,6 +343,7 @@ export interface Capabilities {
   readonly drives: DriveControl;
   readonly burnIn: BurnInControl;
   readonly console: SerialConsole;
+  readonly bmc: BmcAdministration;
   readonly upstream: Upstream;
 }
 

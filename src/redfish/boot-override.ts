@@ -2,32 +2,57 @@
  * What a system boots from next. Set is what the service says afterwards, not what was sent: it is read back. A one-time
  * override that some services report as continuous counts, and one that was used up reads as none.
  */
+import {
+  type BootReading,
+  type BootSource,
+  type BootWish,
+  isBootSet,
+} from '../domain/hardware/boot-override.ts';
 import { sleep } from '../time/sleep.ts';
 import { fieldsOf, linkOf, textOf, textsOf } from './extended-error.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import type { RedfishService, Resource } from './redfish-service.ts';
 import type { VendorQuirk } from './vendor-quirk.ts';
 
-/** `none`: the system boots as its firmware is set up. `other`: from what we never set. */
-export type BootSource = 'pxe' | 'http' | 'disk' | 'cd' | 'setup' | 'none' | 'other';
-
-export interface BootWish {
-  readonly source: Exclude<BootSource, 'other'>;
-  readonly lasts: 'once' | 'always';
-  /** Null: as the system is set up. */
-  readonly mode: 'UEFI' | 'Legacy' | null;
-}
-
 const TARGETS = {
   pxe: ['Pxe'],
   http: ['UefiHttp'],
   disk: ['Hdd'],
   cd: ['Cd', 'UsbCd'],
+  usb: ['Usb'],
   setup: ['BiosSetup'],
+  'uefi-target': ['UefiTarget'],
+  'boot-option': ['UefiBootNext'],
   none: ['None'],
 } as const satisfies Record<BootWish['source'], readonly string[]>;
 
+/** The property that has the path of a target. */
+const PATH_PROPERTIES: Partial<Record<BootSource, string>> = {
+  http: 'HttpBootUri',
+  'uefi-target': 'UefiTargetBootSourceOverride',
+  'boot-option': 'BootNext',
+};
+
 const READ_BACK_POLL_MS = 500;
+
+export async function readBootOverride(service: RedfishService): Promise<BootReading> {
+  return readingOf((await bootSettings(service)).boot);
+}
+
+function readingOf(boot: Readonly<Record<string, unknown>>): BootReading {
+  const source = sourceOf(boot);
+  const enabled = textOf(boot.BootSourceOverrideEnabled);
+  const mode = textOf(boot.BootSourceOverrideMode);
+  const property = PATH_PROPERTIES[source];
+  return {
+    source,
+    target: textOf(boot.BootSourceOverrideTarget),
+    lasts: source === 'none' ? 'not' : enabled === 'Continuous' ? 'always' : 'once',
+    mode: mode === 'UEFI' || mode === 'Legacy' ? mode : null,
+    path: property === undefined ? '' : textOf(boot[property]),
+    offered: textsOf(boot['BootSourceOverrideTarget@Redfish.AllowableValues']),
+  };
+}
 
 export async function readBootSource(service: RedfishService): Promise<BootSource> {
   return sourceOf((await bootSettings(service)).boot);
@@ -63,18 +88,21 @@ export async function setBootSource(
   wish: BootWish,
   signal: AbortSignal,
   log: (text: string) => void,
-): Promise<BootSource> {
+): Promise<BootReading> {
   const { place, boot } = await bootSettings(service);
-  const change = overrideFor(service.where, wish, boot, await service.quirks());
-  const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = change;
+  const override = overrideFor(service.where, wish, boot, await service.quirks());
+  const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = override;
+  const property = PATH_PROPERTIES[wish.source];
+  const { path } = wish;
+  const change = property === undefined || path === '' ? override : { ...override, [property]: path };
   if (wish.lasts === 'always' && enabled === 'Once')
     log('The BMC offers no lasting override: it is set for the next boot');
   log(`Setting the boot source to ${target} (${enabled}) over Redfish`);
   await service.change(place, { Boot: change });
   const until = performance.now() + service.limitMs;
   for (;;) {
-    const source = await readBootSource(service);
-    if (source === wish.source || performance.now() > until) return source;
+    const read = await readBootOverride(service);
+    if (isBootSet(read, wish) || performance.now() > until) return read;
     await sleep(READ_BACK_POLL_MS, signal);
     signal.throwIfAborted();
   }
@@ -115,7 +143,7 @@ export async function setHttpBoot(
   signal: AbortSignal,
 ): Promise<{ readonly source: BootSource; readonly uri: string | null }> {
   const { place, boot } = await bootSettings(service);
-  const wish = { source: 'http', lasts: 'once', mode: 'UEFI' } as const;
+  const wish = { source: 'http', lasts: 'once', mode: 'UEFI', path: '' } as const;
   const change = overrideFor(service.where, wish, boot, await service.quirks());
   await service.change(place, { Boot: { ...change, HttpBootUri: uri } });
   const until = performance.now() + service.limitMs;

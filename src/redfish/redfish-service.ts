@@ -170,13 +170,16 @@ export class RedfishService {
 
   /** The machine's system: the one that its endpoint names, or the only one there is. */
   async system(): Promise<Resource> {
-    const wanted = this.#wantedSystem ?? this.#session.systems.get('') ?? (await this.#onlySystem());
-    const system = await this.find(wanted);
-    if (!system) {
-      this.#session.systems.delete('');
-      throw new RedfishFailure('SystemNotFound', this.where, wanted);
-    }
-    return system;
+    const known = this.#wantedSystem ?? this.#session.systems.get('');
+    const found = known === undefined ? null : await this.find(known);
+    if (found) return found;
+    // Another firmware may call it otherwise than the one that was asked before.
+    this.#session.systems.delete('');
+    const wanted = this.#wantedSystem ?? (await this.#onlySystem());
+    const system = wanted === known ? null : await this.find(wanted);
+    if (system) return system;
+    this.#session.systems.delete('');
+    throw new RedfishFailure('SystemNotFound', this.where, wanted);
   }
 
   async #onlySystem(): Promise<string> {

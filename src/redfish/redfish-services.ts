@@ -9,8 +9,10 @@ import { KeyedMutex, Wanted } from '../connections/keyed-mutex.ts';
 import { LoginBreaker } from '../connections/login-breaker.ts';
 import { unlessAborted } from '../connections/unless-aborted.ts';
 import { parseAddress } from '../domain/address/network.ts';
+import type { BmcCertificate } from '../domain/hardware/bmc-certificate.ts';
 import type { Machine } from '../domain/machine/machine.ts';
 import { StepFailure } from '../engine/step-handler.ts';
+import { readPeerCertificate } from './peer-certificate.ts';
 import { type RedfishEndpoint, redfishEndpointOf } from './redfish-endpoint.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import { RedfishService, type Resource } from './redfish-service.ts';
@@ -36,6 +38,14 @@ export interface RedfishCall {
   readonly signal: AbortSignal;
 }
 
+interface Use {
+  readonly endpoint: RedfishEndpoint;
+  readonly address: string;
+  readonly limitMs: number;
+  /** Null: the machine's own. */
+  readonly login: RedfishLogin | null;
+}
+
 interface Kept {
   readonly session: RedfishSession;
   ending: NodeJS.Timeout;
@@ -57,15 +67,27 @@ export class RedfishServices {
     this.#breaker = new LoginBreaker({ monotonicNow, credential: 'password', maxRefusals: 1 });
   }
 
-  /** The work has the service to itself. An aborted call ends at once; the service stays locked until the work is over. */
-  async use<T>(call: RedfishCall, work: (service: RedfishService) => Promise<T>): Promise<T> {
+  /** The work has the service to itself, with the machine's own login or another. An aborted call ends at once; the service stays locked until the work is over. */
+  async use<T>(
+    call: RedfishCall,
+    work: (service: RedfishService) => Promise<T>,
+    login: RedfishLogin | null = null,
+  ): Promise<T> {
     const { signal } = call;
     const endpoint = redfishEndpointOf(call.machine);
     const address = await this.#resolve(endpoint, signal);
     const using = this.#mutex.run(lockOf(endpoint, address), signal, () =>
-      this.#inSession(call, endpoint, address, this.#options.limitMs, work),
+      this.#inSession(call, { endpoint, address, limitMs: this.#options.limitMs, login }, work),
     );
     return unlessAborted(using, signal);
+  }
+
+  /** What the service shows before anything is sent to it. */
+  async certificate({ machine, signal }: RedfishCall): Promise<BmcCertificate> {
+    const { rule, authorities, limitMs } = this.#options;
+    const endpoint = redfishEndpointOf(machine);
+    const address = await this.#resolve(endpoint, signal);
+    return readPeerCertificate({ endpoint, address, rule, authorities, limitMs, signal });
   }
 
   /** Null: another caller is using it. */
@@ -81,7 +103,7 @@ export class RedfishServices {
     const call = { machine, checkHeld: readsOnly, signal };
     const limitMs = Math.min(PROBE_LIMIT_MS, this.#options.limitMs);
     const using = this.#mutex.run(lock, signal, () =>
-      this.#inSession(call, endpoint, address, limitMs, work),
+      this.#inSession(call, { endpoint, address, limitMs, login: null }, work),
     );
     return unlessAborted(using, signal);
   }
@@ -100,7 +122,8 @@ export class RedfishServices {
     const reading = this.#mutex.tryRun(lockOf(endpoint, address), signal, async (wanted) => {
       const call = { machine, checkHeld: readsOnly, signal };
       try {
-        return await this.#inSession(call, endpoint, address, this.#options.limitMs, async (service) => {
+        const use = { endpoint, address, limitMs: this.#options.limitMs, login: null };
+        return await this.#inSession(call, use, async (service) => {
           const system = await service.system();
           call.signal = AbortSignal.any([signal, wanted]);
           call.signal.throwIfAborted();
@@ -132,13 +155,11 @@ export class RedfishServices {
 
   async #inSession<T>(
     call: RedfishCall,
-    endpoint: RedfishEndpoint,
-    address: string,
-    limitMs: number,
+    { endpoint, address, limitMs, login: given }: Use,
     work: (service: RedfishService) => Promise<T>,
   ): Promise<T> {
     const { machine, signal } = call;
-    const login = await this.#options.login(machine, signal);
+    const login = given ?? (await this.#options.login(machine, signal));
     const { bmc_certificate_sha256: fingerprint } = machine.spec;
     const { rule, authorities } = this.#options;
     const account = `${login.user}@${lockOf(endpoint, address)}`;

@@ -28,6 +28,7 @@ export interface ServiceRoot extends ServiceIdentity {
   readonly updateService: string | null;
   readonly tasks: string | null;
   readonly registries: string | null;
+  readonly accountService: string | null;
   readonly sessions: string;
   /** Whether it says where its sessions are; where not, they are sought at the usual address. */
   readonly namesSessions: boolean;
@@ -159,6 +160,7 @@ async function readRoot(wire: RedfishWire, signal: AbortSignal): Promise<Service
     updateService: linkOf(root.UpdateService),
     tasks: linkOf(root.Tasks),
     registries: linkOf(root.Registries),
+    accountService: linkOf(root.AccountService),
     expandQuery: expandQueryOf(fieldsOf(fieldsOf(root.ProtocolFeaturesSupported).ExpandQuery)),
     sessions: linkOf(fieldsOf(root.Links).Sessions) ?? SESSIONS,
     namesSessions: linkOf(fieldsOf(root.Links).Sessions) !== null || linkOf(root.SessionService) !== null,

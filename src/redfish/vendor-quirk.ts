@@ -25,6 +25,8 @@ export interface VendorQuirk {
   readonly updateTargets: 'component' | 'owner' | 'none';
   /** How a task that waits for a reset is called, by the state of its job or the id of its message, beside TaskState Pending. */
   readonly scheduledTask: RegExp | null;
+  /** Values of IndicatorLED that show people which machine it is, and those that do not, first choice first. */
+  readonly led: { readonly on: readonly string[]; readonly off: readonly string[] };
   readonly source: string;
 }
 
@@ -39,6 +41,7 @@ const STANDARD = {
   otherFirmware: null,
   scheduledTask: null,
   updateTargets: 'component',
+  led: { on: ['Blinking', 'Lit'], off: ['Off'] },
 } as const;
 
 /** The first row that matches counts. */
@@ -50,8 +53,9 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     otherFirmware: /^(?:Previous|Current|Available)-/,
     scheduledTask: /^Scheduled$|\bJCP001$/,
     updateTargets: 'none',
+    led: { on: ['Blinking'], off: ['Lit', 'Off'] },
     source:
-      'beside what is installed it lists each version that can be gone back to: captured from an R750, iDRAC 6.00; the task of a scheduled job reads Starting: dell/iDRAC-Redfish-Scripting; it finds the target of an update in the image: NVIDIA/libredfish',
+      'beside what is installed it lists each version that can be gone back to, and its light is lit while all is well: captured from an R750, iDRAC 6.00; the task of a scheduled job reads Starting: dell/iDRAC-Redfish-Scripting; it finds the target of an update in the image: NVIDIA/libredfish',
   },
   {
     ...STANDARD,

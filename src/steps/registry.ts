@@ -5,6 +5,12 @@ import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { StepDefinition } from '../domain/operation/step.ts';
 import { StepFailure, type StepHandler } from '../engine/step-handler.ts';
 import type { Capabilities, Capability, Provider } from '../providers/provider.ts';
+import { changePower } from './bmc/change-power.ts';
+import { clearLog } from './bmc/clear-log.ts';
+import { limitPower } from './bmc/limit-power.ts';
+import { overrideBoot } from './bmc/override-boot.ts';
+import { resetBmc } from './bmc/reset-bmc.ts';
+import { rotatePassword } from './bmc/rotate-password.ts';
 import { clusterAction } from './cluster/cluster-action.ts';
 import { joinCluster } from './cluster/join-cluster.ts';
 import { verifyInCluster } from './cluster/verify-in-cluster.ts';
@@ -60,6 +66,12 @@ export const STEP_KINDS: ReadonlyMap<string, AnyStepKind> = new Map(
     firmwareUpdate,
     raid,
     burnIn,
+    changePower,
+    limitPower,
+    clearLog,
+    resetBmc,
+    overrideBoot,
+    rotatePassword,
     workflowStage,
   ].map((kind) => [kind.kind, kind as AnyStepKind]),
 );

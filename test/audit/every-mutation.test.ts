@@ -11,6 +11,7 @@ import {
   MachineFlag_Value,
   OperatorAction_Value,
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { BmcService } from '../../src/gen/baremetal/fleet/v1/bmc_service_pb.ts';
 import { Console_State, ConsoleService } from '../../src/gen/baremetal/fleet/v1/console_service_pb.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
@@ -116,6 +117,7 @@ async function endedRollout(
 const views = () => server.client(ViewService, server.adminToken);
 const newView = () => ({ page: 'machines', name: fresh('view'), query: 'filter=phase%3DREADY' });
 
+const bmc = () => server.client(BmcService, server.adminToken);
 const hardware = () => server.client(HardwareService, server.adminToken);
 async function newProfile(): Promise<string> {
   const profile = { name: fresh('profile'), match: 'labels.sku=x', expect: ['hardware.gpu.count=8'] };
@@ -363,6 +365,54 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       kind: 'console',
       before: machine,
       call: (machineId) => consoles().getConsoleLog({ machineId }),
+    },
+  },
+  [BmcService.typeName]: {
+    getPower: 'reads',
+    getBootOverride: 'reads',
+    getBmcCertificate: 'reads',
+    changePower: {
+      kind: 'operation',
+      before: machine,
+      call: (machineId) => bmc().changePower({ machineId, requestId: requestId(), action: 'on' }),
+    },
+    setPowerCap: {
+      kind: 'operation',
+      before: machine,
+      call: (machineId) => bmc().setPowerCap({ machineId, requestId: requestId(), watts: 450 }),
+    },
+    setBootOverride: {
+      kind: 'operation',
+      before: machine,
+      call: (machineId) => bmc().setBootOverride({ machineId, requestId: requestId(), source: 'pxe' }),
+    },
+    clearBmcLog: {
+      kind: 'operation',
+      before: machine,
+      call: (machineId) => bmc().clearBmcLog({ machineId, requestId: requestId() }),
+    },
+    resetBmc: {
+      kind: 'operation',
+      before: machine,
+      call: (machineId) => bmc().resetBmc({ machineId, requestId: requestId() }),
+    },
+    rotateBmcPassword: {
+      kind: 'operation',
+      before: machine,
+      call: (machineId) => bmc().rotateBmcPassword({ machineId, requestId: requestId() }),
+    },
+    locateMachine: {
+      kind: 'hardware',
+      before: machine,
+      call: (machineId) => bmc().locateMachine({ machineId }),
+    },
+    trustBmcCertificate: {
+      kind: 'machine',
+      before: machine,
+      call: async (machineId) => {
+        const { sha256 } = await bmc().getBmcCertificate({ machineId });
+        return bmc().trustBmcCertificate({ machineId, sha256 });
+      },
     },
   },
   [ViewService.typeName]: {

@@ -26,6 +26,7 @@ import {
   type PoolSchema,
   TokenSchema,
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { BmcService } from '../../src/gen/baremetal/fleet/v1/bmc_service_pb.ts';
 import {
   type HardwareChangeSchema,
   type HardwareDiffSchema,
@@ -109,6 +110,20 @@ export class FakeFleet {
   hardware: MessageInitShape<typeof HardwareSchema> = {};
   hardwareChanges: MessageInitShape<typeof HardwareChangeSchema>[] = [];
   hardwareDiff: MessageInitShape<typeof HardwareDiffSchema> = {};
+  pinnedSha256 = '';
+
+  bmcCertificate(machineId: string) {
+    this.machine(machineId);
+    const validity = { validFrom: at(0), validTo: at(86_400) };
+    return {
+      machineId,
+      sha256: 'ab'.repeat(32),
+      subject: 'CN=bmc',
+      issuer: 'CN=bmc',
+      ...validity,
+      pinnedSha256: this.pinnedSha256,
+    };
+  }
   readonly events: OperationEvent[] = [];
   readonly logs: LogChunk[] = [];
   readonly calls: Recorded[] = [];
@@ -299,6 +314,36 @@ function handlersOf(fleet: FakeFleet): Record<string, Handler> {
     eraseMachine: (request) => fleet.start(OperationType.ERASE, request),
     migrateMachine: (request) => fleet.start(OperationType.MIGRATE, request),
     inspectMachine: (request) => fleet.start(OperationType.INSPECT, request),
+    changePower: (request) => fleet.start(OperationType.POWER, request),
+    setPowerCap: (request) => fleet.start(OperationType.BMC, request),
+    setBootOverride: (request) => fleet.start(OperationType.BMC, request),
+    clearBmcLog: (request) => fleet.start(OperationType.BMC, request),
+    resetBmc: (request) => fleet.start(OperationType.BMC, request),
+    rotateBmcPassword: (request) => fleet.start(OperationType.BMC, request),
+    getPower: ({ machineId }) => ({
+      machineId,
+      power: 'on',
+      watts: 412,
+      capWatts: 450,
+      lowestCapWatts: 200,
+      highestCapWatts: 1400,
+      canCap: true,
+    }),
+    getBootOverride: ({ machineId }) => ({
+      machineId,
+      source: 'cd',
+      target: 'UsbCd',
+      once: true,
+      mode: 'UEFI',
+      offered: ['None', 'Pxe', 'UsbCd'],
+    }),
+    locateMachine: ({ machineId, off }) => ({ machineId, ...(off ? {} : { locating: { until: at(600) } }) }),
+    getBmcCertificate: ({ machineId }) => fleet.bmcCertificate(machineId),
+    trustBmcCertificate: ({ machineId, sha256 }) => ({
+      ...fleet.bmcCertificate(machineId),
+      pinnedSha256: sha256,
+      trusted: true,
+    }),
     getHardware: () => fleet.hardware,
     listHardwareChanges: () => ({ changes: fleet.hardwareChanges }),
     diffHardware: () => fleet.hardwareDiff,
@@ -341,7 +386,7 @@ export interface FakeServer {
 export async function startFakeServer(fleet: FakeFleet, port = 0): Promise<FakeServer> {
   const server = new Server();
   const handlers = handlersOf(fleet);
-  for (const service of [MachineService, OperationService, AdminService, HardwareService])
+  for (const service of [MachineService, OperationService, AdminService, HardwareService, BmcService])
     addService(server, service, handlers, fleet);
   addService(server, RolloutService, rolloutHandlersOf(fleet), fleet);
   for (const service of [V1MachineService, PlanService, RunService])

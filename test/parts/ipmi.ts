@@ -52,6 +52,8 @@ while [ $# -gt 0 ]; do
       reset) stop; start ;;
       shutdown) alive && kill -TERM "$(cat pid)" ;;
       boot) [ -e ignores-boot ] || echo "$value" > boot ;;
+      # Seconds, and whether it stays on.
+      identify) echo "$value $*" > identify; set -- ;;
       *) exit 1 ;;
     esac
   fi
@@ -80,6 +82,8 @@ export interface IpmiBmc {
   boots(): string[];
   /** What the chassis was asked for: "get power", "set power 1". */
   commands(): string[];
+  /** Whether its indicator was last switched on. */
+  isLit(): boolean;
   /** Every command takes this long. */
   slowDown(seconds: number): void;
   fault(fault: BmcFault): void;
@@ -108,12 +112,15 @@ export interface BmcOptions {
   readonly sensors?: readonly IpmiSensor[];
   /** The machine's serial line, which its SOL is for. */
   readonly serial?: Pick<SerialLine, 'port' | 'connected' | 'stop'>;
+  /** ipmi_sim keeps what is longer than 16 of an old password, so one that is replaced is no longer. */
+  readonly password?: string;
 }
 
 export async function startBmc({
   machine = 'exec sleep 100000',
   sensors = [],
   serial,
+  password = PASSWORD,
 }: BmcOptions = {}): Promise<IpmiBmc> {
   const dir = mkdtempSync(join(tmpdir(), 'ingot-bmc-'));
   const file = (name: string) => join(dir, name);
@@ -122,16 +129,16 @@ export async function startBmc({
   writeFileSync(file('hook'), HOOK, { mode: 0o755 });
   writeFileSync(file('machine'), `#!/bin/sh\n${machine}\n`, { mode: 0o755 });
   writeFileSync(file('controller'), `${CONTROLLER}${sensorCommands(sensors)}\n`);
-  writeFileSync(file('password'), `${PASSWORD}\n`, { mode: 0o600 });
+  writeFileSync(file('password'), `${password}\n`, { mode: 0o600 });
   writeFileSync(file('boot'), 'none\n');
-  writeFileSync(file('lan'), lanConfiguration(dir, port, serial));
+  writeFileSync(file('lan'), lanConfiguration(dir, port, { serial, password }));
   const args = ['-n', '-c', file('lan'), '-f', file('controller'), '-s', file('state')];
   const simulator = spawn('ipmi_sim', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   // A test that fails before it stops its BMC must not leave it behind.
   const endWithUs = () => simulator.kill('SIGKILL');
   process.once('exit', endWithUs);
   const exited = new Promise((resolve) => simulator.once('exit', resolve));
-  await untilAnswering(port, simulator);
+  await untilAnswering(port, password, simulator);
   await serial?.connected();
   const lines = (name: string) =>
     existsSync(file(name)) ? readFileSync(file(name), 'utf8').trimEnd().split('\n') : [];
@@ -146,12 +153,13 @@ export async function startBmc({
   return {
     endpoint: `127.0.0.1:${port}`,
     user: USER,
-    password: PASSWORD,
+    password,
     passwordFile: file('password'),
     bootIdFile: file('boot-id'),
     isOn: () => isAlive(machinePid()),
     boots: () => lines('boots'),
     commands: () => lines('commands'),
+    isLit: () => lines('identify').some((line) => line.trim() !== '0 0'),
     slowDown: (seconds) => writeFileSync(file('slow'), seconds === 0 ? '' : String(seconds)),
     fault: (fault) => writeFileSync(file(fault), ''),
     repair: () => {
@@ -159,7 +167,7 @@ export async function startBmc({
     },
     send: (...command) => {
       const args = ['-I', 'lanplus', '-C', '3', '-H', '127.0.0.1', '-p', String(port), '-U', USER, '-E'];
-      const env = { PATH: process.env.PATH, IPMITOOL_PASSWORD: PASSWORD };
+      const env = { PATH: process.env.PATH, IPMITOOL_PASSWORD: password };
       const { status, stderr } = spawnSync('ipmitool', [...args, ...command], { env, encoding: 'utf8' });
       if (status !== 0) throw new Error(stderr);
     },
@@ -180,7 +188,11 @@ export async function startBmc({
   };
 }
 
-function lanConfiguration(dir: string, port: number, serial: BmcOptions['serial']): string {
+function lanConfiguration(
+  dir: string,
+  port: number,
+  { serial, password }: { readonly serial: BmcOptions['serial']; readonly password: string },
+): string {
   return `name "bmc"
 set_working_mc 0x20
   startlan 1
@@ -191,7 +203,7 @@ set_working_mc 0x20
   endlan
   ${serial ? `sol "tcp:127.0.0.1:${serial.port}" 115200` : ''}
   chassis_control "${join(dir, 'hook')} ${dir}"
-  user 2 true "${USER}" "${PASSWORD}" admin 10 none md2 md5 straight
+  user 2 true "${USER}" "${password}" admin 10 none md2 md5 straight
 `;
 }
 
@@ -212,9 +224,9 @@ async function freeUdpPort(): Promise<number> {
   return port;
 }
 
-async function untilAnswering(port: number, simulator: ChildProcess): Promise<void> {
+async function untilAnswering(port: number, password: string, simulator: ChildProcess): Promise<void> {
   const args = ['-I', 'lanplus', '-C', '3', '-H', '127.0.0.1', '-p', String(port), '-U', USER, '-E'];
-  const env = { PATH: process.env.PATH, IPMITOOL_PASSWORD: PASSWORD };
+  const env = { PATH: process.env.PATH, IPMITOOL_PASSWORD: password };
   for (let attempt = 0; attempt < 20; attempt++) {
     if (simulator.exitCode !== null) throw new Error('ipmi_sim did not start');
     const asked = spawn('ipmitool', [...args, '-N', '1', '-R', '1', 'mc', 'guid'], { env, stdio: 'ignore' });

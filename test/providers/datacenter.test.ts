@@ -1,12 +1,13 @@
 /** The datacenter provider, with a real sshd, a BMC that ipmi_sim plays, and a stand-in of a cluster. */
 
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe } from 'vitest';
 import { UNREAD_LOG } from '../../src/domain/hardware/hardware-log.ts';
 import type { ProviderCall } from '../../src/providers/provider.ts';
 import { bmcFields, machineWith } from '../datacenter/bmc-site.ts';
 import { clustersOf, createSite, type Site } from '../datacenter/site.ts';
+import { testAuthority } from '../parts/certificates.ts';
 import { needs } from '../parts/debian-packages.ts';
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { RedfishSimulator } from '../parts/redfish/simulator.ts';
@@ -75,6 +76,29 @@ const switchedOn = async () => {
 const ISO = 'http://site.example/rescue.iso';
 const throughRedfish = (call: ProviderCall): ProviderCall => ({ ...call, machine: machineWith(redfish.url) });
 
+const ONCE_FROM_CD = { source: 'cd', lasts: 'once', mode: null, path: '' } as const;
+const OLD_PASSWORD = 'Old-Password-4711';
+/** A BMC with a password of its own, which is replaced. */
+let secured: RedfishSimulator;
+let rotating: Site;
+const authority = testAuthority();
+const throughTls = (call: ProviderCall): ProviderCall => ({ ...call, machine: machineWith(secured.url) });
+const passwordFile = (name: string) => join(bmc.bootIdFile, '..', 'rotating', name);
+const filesOfPassword = () =>
+  readdirSync(passwordFile('')).map((name) => [name, readFileSync(passwordFile(name), 'utf8')]);
+
+const forgottenPassword = async () => {
+  secured.password = OLD_PASSWORD;
+  secured.sessions.clear();
+  rmSync(passwordFile(''), { recursive: true, force: true });
+  mkdirSync(passwordFile(''));
+  writeFileSync(passwordFile('password'), `${OLD_PASSWORD}\n`);
+};
+const preparedPassword = async () => {
+  await forgottenPassword();
+  writeFileSync(passwordFile('.password.pending'), 'New-Password-4711\n');
+};
+
 const cases: Cases = {
   ...connectedCases(
     () => connected,
@@ -102,6 +126,56 @@ const cases: Cases = {
   'sensors.read': {
     run: ({ signal, ...call }) =>
       site.can.sensors.read(throughRedfish({ ...call, signal }).machine, UNREAD_LOG, signal),
+  },
+  'bmc.power': { run: (call) => site.can.bmc.power(throughRedfish(call)) },
+  'bmc.offersPower': { run: (call) => site.can.bmc.offersPower(throughRedfish(call), 'cycle') },
+  'bmc.changePower': {
+    prepare: async () => redfish.system.reset('On'),
+    run: (call) => site.can.bmc.changePower(throughRedfish(call), 'off'),
+  },
+  'bmc.indicator': { run: (call) => site.can.bmc.indicator(throughRedfish(call)) },
+  'bmc.setIndicator': {
+    prepare: async () => {
+      redfish.indicator.isOn = false;
+    },
+    run: (call) => site.can.bmc.setIndicator(throughRedfish(call), 'on'),
+  },
+  'bmc.powerReading': { run: (call) => site.can.bmc.powerReading(throughRedfish(call)) },
+  'bmc.setPowerLimit': {
+    prepare: async () => {
+      redfish.powerLimit.watts = null;
+    },
+    run: (call) => site.can.bmc.setPowerLimit(throughRedfish(call), 450),
+  },
+  'bmc.logEntries': { run: (call) => site.can.bmc.logEntries(throughRedfish(call)) },
+  'bmc.clearLog': {
+    prepare: async () => redfish.log.add('a fan failed', 'Critical'),
+    run: (call) => site.can.bmc.clearLog(throughRedfish(call)),
+  },
+  'bmc.resetBmc': { run: (call) => site.can.bmc.resetBmc(throughRedfish(call)) },
+  'bmc.bootOverride': { run: (call) => site.can.bmc.bootOverride(throughRedfish(call)) },
+  'bmc.setBootOverride': {
+    prepare: async () => Object.assign(redfish.system.boot, { enabled: 'Disabled', target: 'None' }),
+    run: (call) => site.can.bmc.setBootOverride(throughRedfish(call), ONCE_FROM_CD),
+  },
+  'bmc.certificate': { run: (call) => rotating.can.bmc.certificate(throughTls(call)) },
+  'bmc.rotation': { run: async (call) => rotating.can.bmc.rotation(call.machine) },
+  'bmc.passwordState': { run: (call) => rotating.can.bmc.passwordState(throughTls(call), 'old') },
+  'bmc.preparePassword': {
+    prepare: forgottenPassword,
+    run: (call) => rotating.can.bmc.preparePassword(throughTls(call)),
+  },
+  'bmc.changePassword': {
+    prepare: preparedPassword,
+    run: (call) => rotating.can.bmc.changePassword(throughTls(call)),
+  },
+  'bmc.promotePassword': {
+    prepare: preparedPassword,
+    run: (call) => rotating.can.bmc.promotePassword(throughTls(call)),
+  },
+  'bmc.dropPassword': {
+    prepare: preparedPassword,
+    run: (call) => rotating.can.bmc.dropPassword(throughTls(call)),
   },
   'media.inserted': { run: (call) => site.can.media.inserted(throughRedfish(call)) },
   'media.insert': {
@@ -193,7 +267,24 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
       bmc: { ...bmcFields(bmc), power_off_seconds: 20, redfish: { plaintext: 'allowed' } },
     });
     images = await startImageServer();
-    redfish = await RedfishSimulator.start({ tls: null, user: bmc.user, password: bmc.password });
+    redfish = await RedfishSimulator.start({
+      tls: null,
+      user: bmc.user,
+      password: bmc.password,
+      restartMs: 0,
+    });
+    const tls = authority.issue({ name: 'bmc', names: ['127.0.0.1'], purpose: 'server' });
+    secured = await RedfishSimulator.start({ tls, user: bmc.user, password: OLD_PASSWORD });
+    await forgottenPassword();
+    rotating = createSite(sshd, {
+      ...options,
+      clusters,
+      bmc: {
+        ...bmcFields(bmc),
+        password_file: passwordFile('password'),
+        redfish: { ca_file: authority.caFile },
+      },
+    });
     const strangerKey = join(host.dir, 'stranger');
     createKey(strangerKey, 'ed25519');
     const wrong = (name: string, text: string) => {
@@ -217,6 +308,9 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
         power: [bmc.isOn(), bmc.boots()],
         media: redfish.media,
         changes: changesSnapshot(redfish),
+        bmc: [redfish.indicator.isOn, redfish.powerLimit.watts, redfish.log.entries, redfish.system.power],
+        boot: [redfish.system.boot.target, redfish.system.boot.enabled],
+        password: [secured.password, filesOfPassword()],
         nextBoot: readFileSync(bootFile(), 'utf8'),
         reboots: readFileSync(reboots, 'utf8'),
         order: installs.order_,
@@ -256,12 +350,19 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
           },
         },
       ],
-      secrets: [...connectedSecrets(connected), bmc.password, 'not-this-one'],
+      secrets: [
+        ...connectedSecrets(connected),
+        bmc.password,
+        'not-this-one',
+        OLD_PASSWORD,
+        'New-Password-4711',
+      ],
       close: async () => {
-        for (const each of [site, denied]) each.remove();
-        await site.provider.stop?.();
+        for (const each of [site, denied, rotating]) each.remove();
+        await Promise.all([site.provider.stop?.(), rotating.provider.stop?.()]);
+        await Promise.all([redfish.stop(), secured.stop()]);
+        authority.remove();
         images.stop();
-        await redfish.stop();
         await bmc.stop();
         await connected.close();
       },

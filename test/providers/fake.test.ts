@@ -30,6 +30,7 @@ const {
   drives,
   burnIn,
   console,
+  bmc,
 } = provider.capabilities as FakeCapabilities;
 
 const machine = (labels: Readonly<Record<string, string>> = { 'fake/step-ms': '0' }) => {
@@ -44,6 +45,7 @@ const labelled = (call: ProviderCall, labels: Readonly<Record<string, string>>) 
   machine: machine(labels),
 });
 
+const ONCE_FROM_CD = { source: 'cd', lasts: 'once', mode: null, path: '' } as const;
 const FRESH = put({});
 const BIOS = { LogicalProc: 'Disabled' };
 const FIRMWARE = { component: 'BIOS', version: '2.0', image_url: 'http://site/bios', sha256: '' };
@@ -85,6 +87,34 @@ const cases: Cases = {
   'cluster.evict': { prepare: CORDONED, run: (call) => cluster.evict(call, CLUSTER) },
   'cluster.uncordon': { prepare: CORDONED, run: (call) => cluster.uncordon(call, CLUSTER, 'any') },
   'remoteExec.run': { prepare: FRESH, run: (call) => remoteExec.run(call, { command: 'true' }) },
+  'bmc.power': { prepare: FRESH, run: (call) => bmc.power(call) },
+  'bmc.offersPower': { prepare: FRESH, run: (call) => bmc.offersPower(call, 'cycle') },
+  'bmc.changePower': { prepare: FRESH, run: (call) => bmc.changePower(call, 'off') },
+  'bmc.indicator': { prepare: FRESH, run: (call) => bmc.indicator(call) },
+  'bmc.setIndicator': { prepare: FRESH, run: (call) => bmc.setIndicator(call, 'on') },
+  'bmc.powerReading': { prepare: FRESH, run: (call) => bmc.powerReading(call) },
+  'bmc.setPowerLimit': { prepare: FRESH, run: (call) => bmc.setPowerLimit(call, 450) },
+  'bmc.logEntries': { prepare: FRESH, run: (call) => bmc.logEntries(call) },
+  'bmc.clearLog': { prepare: FRESH, run: (call) => bmc.clearLog(call) },
+  'bmc.resetBmc': { prepare: FRESH, run: (call) => bmc.resetBmc(call) },
+  'bmc.bootOverride': { prepare: FRESH, run: (call) => bmc.bootOverride(call) },
+  'bmc.setBootOverride': { prepare: FRESH, run: (call) => bmc.setBootOverride(call, ONCE_FROM_CD) },
+  'bmc.certificate': { prepare: FRESH, run: (call) => bmc.certificate(call) },
+  'bmc.rotation': { prepare: FRESH, run: async (call) => bmc.rotation(call.machine) },
+  'bmc.passwordState': { prepare: FRESH, run: (call) => bmc.passwordState(call, 'old') },
+  'bmc.preparePassword': { prepare: FRESH, run: (call) => bmc.preparePassword(call) },
+  'bmc.changePassword': {
+    prepare: put({ bmc: { password: 'prepared' } }),
+    run: (call) => bmc.changePassword(call),
+  },
+  'bmc.promotePassword': {
+    prepare: put({ bmc: { password: 'changed' } }),
+    run: (call) => bmc.promotePassword(call),
+  },
+  'bmc.dropPassword': {
+    prepare: put({ bmc: { password: 'prepared' } }),
+    run: (call) => bmc.dropPassword(call),
+  },
   'media.inserted': { prepare: FRESH, run: (call) => media.inserted(call) },
   'media.insert': { prepare: FRESH, run: (call) => media.insert(call, 'http://site/rescue.iso') },
   'media.eject': { prepare: put({ media: 'http://site/rescue.iso' }), run: (call) => media.eject(call) },

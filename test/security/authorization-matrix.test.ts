@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Role } from '../../src/domain/actor.ts';
 import { adminService } from '../../src/surfaces/rpc/admin/admin-service.ts';
+import { bmcService } from '../../src/surfaces/rpc/fleet/bmc-service.ts';
 import { consoleService } from '../../src/surfaces/rpc/fleet/console-service.ts';
 import { fleetService } from '../../src/surfaces/rpc/fleet/fleet-service.ts';
 import { hardwareService } from '../../src/surfaces/rpc/fleet/hardware-service.ts';
@@ -40,6 +41,7 @@ beforeAll(async () => {
     viewService(parts),
     hardwareService(parts),
     consoleService(parts),
+    bmcService(parts),
   ];
   methods = matrixMethods(
     new Map(services.map(({ desc, roles }) => [desc.typeName, roles as Record<string, Role>])),

@@ -41,6 +41,7 @@ const V1 = 'baremetal.v1.';
 const V2 = 'baremetal.v2.';
 const ADMIN = 'baremetal.admin.v1.AdminService/';
 const FLEET = 'baremetal.fleet.v1.FleetService/';
+const BMC = 'baremetal.fleet.v1.BmcService/';
 const HARDWARE = 'baremetal.fleet.v1.HardwareService/';
 const CONSOLES = 'baremetal.fleet.v1.ConsoleService/';
 const VIEWS = 'baremetal.fleet.v1.ViewService/';
@@ -138,6 +139,21 @@ export const CALLS: Readonly<Record<string, MatrixCall>> = {
   [`${HARDWARE}GetLemonScore`]: machine,
   [`${HARDWARE}ListLemons`]: listed(),
   [`${HARDWARE}InspectMachine`]: machine,
+  [`${BMC}GetPower`]: machine,
+  [`${BMC}ChangePower`]: named(({ machineId }) => ({ machineId, requestId: requestId(), action: 'on' })),
+  [`${BMC}SetPowerCap`]: machine,
+  [`${BMC}LocateMachine`]: machine,
+  [`${BMC}GetBootOverride`]: machine,
+  [`${BMC}SetBootOverride`]: named(({ machineId }) => ({
+    machineId,
+    requestId: requestId(),
+    source: 'none',
+  })),
+  [`${BMC}ClearBmcLog`]: machine,
+  [`${BMC}ResetBmc`]: machine,
+  [`${BMC}RotateBmcPassword`]: machine,
+  [`${BMC}GetBmcCertificate`]: machine,
+  [`${BMC}TrustBmcCertificate`]: named(({ machineId }) => ({ machineId, sha256: 'fa'.repeat(32) })),
   [`${HARDWARE}SetHardwareProfile`]: {
     outside: 'refused',
     request: ({ name }) => ({

@@ -1,5 +1,6 @@
 import { Client as Channel } from '@grpc/grpc-js';
 import type { AdminService } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import type { BmcService } from '../../gen/baremetal/fleet/v1/bmc_service_pb.ts';
 import type { ConsoleService } from '../../gen/baremetal/fleet/v1/console_service_pb.ts';
 import type { FleetService } from '../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import type { HardwareService } from '../../gen/baremetal/fleet/v1/hardware_service_pb.ts';
@@ -29,6 +30,7 @@ export interface Api {
   readonly rollouts: Client<typeof RolloutService>;
   readonly hardware: Client<typeof HardwareService>;
   readonly consoles: Client<typeof ConsoleService>;
+  readonly bmc: Client<typeof BmcService>;
   close(): void;
 }
 
@@ -94,6 +96,10 @@ export function connect(
     ),
     consoles: createClient(
       async () => (await import('../../gen/baremetal/fleet/v1/console_service_pb.ts')).ConsoleService,
+      settings,
+    ),
+    bmc: createClient(
+      async () => (await import('../../gen/baremetal/fleet/v1/bmc_service_pb.ts')).BmcService,
       settings,
     ),
     close: () => channel.close(),

@@ -9,6 +9,7 @@ import { SPEC_LINES } from '../../domain/machine/spec-value.ts';
 import {
   type Agent,
   type Condition,
+  type Locating,
   type Machine,
   MachineSchema,
   type Maintenance,
@@ -216,6 +217,8 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
   }
   const { maintenance } = machine.status ?? {};
   if (maintenance !== undefined) writeLines(sink, [['Maintenance', maintenanceText(maintenance)]]);
+  const { locating } = machine.status ?? {};
+  if (locating !== undefined) writeLines(sink, [['Indicator', locatingText(locating)]]);
   writeLines(sink, [
     ...SPEC_LINES.map(({ title, text }) => [title, text(spec)] as const),
     ['Labels', labelsText(machine)],
@@ -247,6 +250,12 @@ function writeHeadline(sink: TextSink, machine: Machine, now: number): void {
   writeLines(sink, [['State', `${text}${others}`, colour]]);
   const { stalled } = machine.status ?? {};
   if (stalled !== undefined) writeLines(sink, [['Stalled', `${stalled.step}: ${stalled.message}`, colour]]);
+}
+
+function locatingText({ until, by, problem }: Locating): string {
+  const end = until ? ` until ${instantText(until)}` : '';
+  const words = `on${end}${by === '' ? '' : `, by ${by}`}`;
+  return problem === '' ? words : `${words}; can't be switched off: ${problem}`;
 }
 
 function maintenanceText({ since, until, reason, by, exitsByItself, overdue }: Maintenance): string {

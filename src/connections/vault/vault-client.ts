@@ -1,5 +1,5 @@
 /*
- * Reads from a Vault: GET /v1/<mount>/data/<path>, with a token that is given or that an AppRole login gets. A token that
+ * Reads from a Vault, and writes where a password is rotated: /v1/<mount>/data/<path>, with a token that is given or that an AppRole login gets. A token that
  * expires is renewed in the last third of its life, and replaced by a new login where that fails. A refused read makes one new
  * login, because tokens can be revoked. An answer is shared by those that ask within a second, and kept no longer.
  */
@@ -23,6 +23,11 @@ interface Token {
   readonly renewAt: number;
   readonly endsAt: number;
   readonly renewable: boolean;
+}
+
+export interface VersionedSecret {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly version: number;
 }
 
 interface Kept {
@@ -60,21 +65,42 @@ export class VaultClient {
     return unlessAborted(answer, signal);
   }
 
-  async #read(path: string): Promise<Readonly<Record<string, unknown>>> {
-    const { mount, auth } = this.#configuration;
-    const target = `${mount}/data/${path}`;
-    const token = await this.#currentToken();
-    let answer = await this.#send('GET', target, { token: token.text });
-    if (answer.status === 403 && auth.method === 'approle') {
-      this.#token = null;
-      answer = await this.#send('GET', target, { token: (await this.#currentToken()).text });
-    }
+  /** Never a shared answer: what is written is made from it. */
+  async readNewest(path: string): Promise<VersionedSecret> {
+    const answer = await this.#withToken('GET', path);
     if (answer.status === 403) throw this.#problem(`does not allow to read ${path}`);
     const found = this.#body(answer)?.data as { data?: unknown; metadata?: unknown } | null | undefined;
     if (answer.status === 404) throw this.#problem(notFound(path, found?.metadata));
     if (answer.status !== 200 || typeof found?.data !== 'object' || found.data === null)
       throw this.#problem(`answered ${answer.status} without a secret of KV version 2 at ${path}`);
-    return found.data as Readonly<Record<string, unknown>>;
+    const { version } = (found.metadata ?? {}) as { version?: unknown };
+    return {
+      fields: found.data as VersionedSecret['fields'],
+      version: Number.isSafeInteger(version) ? (version as number) : 0,
+    };
+  }
+
+  /** A new version of a secret, made from `version`: another one meanwhile is kept, and the write is tried again later. */
+  async write(path: string, fields: VersionedSecret['fields'], version: number): Promise<void> {
+    const body = JSON.stringify({ options: { cas: version }, data: fields });
+    const answer = await this.#withToken('POST', path, body);
+    this.#kept.delete(path);
+    if (answer.status === 403) throw this.#problem(`does not allow to write ${path}`);
+    if (answer.status === 400) throw new SourceUnavailable(`${this.#name} has a newer version of ${path}`);
+    if (answer.status >= 300) throw this.#problem(`answered ${answer.status} to a new version of ${path}`);
+  }
+
+  async #read(path: string): Promise<VersionedSecret['fields']> {
+    return (await this.readNewest(path)).fields;
+  }
+
+  async #withToken(method: 'GET' | 'POST', path: string, body: string | null = null): Promise<HttpAnswer> {
+    const { mount, auth } = this.#configuration;
+    const target = `${mount}/data/${path}`;
+    const answer = await this.#send(method, target, { token: (await this.#currentToken()).text, body });
+    if (answer.status !== 403 || auth.method !== 'approle') return answer;
+    this.#token = null;
+    return this.#send(method, target, { token: (await this.#currentToken()).text, body });
   }
 
   async #currentToken(): Promise<Token> {

@@ -18,6 +18,7 @@ export function sampleMachine(fields: Partial<Machine> = {}): Machine {
     maintenance: null,
     hardware: null,
     lemonScore: 0,
+    locating: null,
     activeOperationId: null,
     activeOperationType: null,
     enteredServiceAt: null,

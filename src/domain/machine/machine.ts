@@ -1,6 +1,7 @@
 import type { Presence } from '../agent/presence.ts';
 import type { Conditions } from '../condition/condition.ts';
 import type { HardwareSummary } from '../hardware/hardware-summary.ts';
+import type { Locating } from '../hardware/locating.ts';
 import type { InstallState } from '../install/install-state.ts';
 import type { OperationType } from '../operation/operation-type.ts';
 import type { Maintenance } from './maintenance.ts';
@@ -33,6 +34,8 @@ export interface Machine {
   readonly hardware: HardwareSummary | null;
   /** How much trouble it was in 90 days, from 0 to 100 (src/domain/hardware/lemon-score.ts). */
   readonly lemonScore: number;
+  /** Its indicator is on; null: it is off. */
+  readonly locating: Locating | null;
   readonly activeOperationId: string | null;
   readonly activeOperationType: OperationType | null;
   /** When it first was READY or active; null: it was never in service. */

@@ -25,6 +25,8 @@ const FAILURE_REASONS = {
   ERASE: 'EraseFailed',
   MIGRATE: 'MigrateFailed',
   INSPECT: 'InspectFailed',
+  POWER: 'PowerFailed',
+  BMC: 'BmcFailed',
 } as const satisfies Record<OperationType, string>;
 
 const cause = { at: new Date(0), actor: { kind: 'system', id: 'r' }, operationId: 'op-1' } as const;

@@ -25,6 +25,9 @@ const DISRUPTION = {
   MIGRATE: 'disruptive',
   // Only its BMC is read.
   INSPECT: 'harmless',
+  POWER: 'disruptive',
+  // Its machine goes on.
+  BMC: 'harmless',
 } as const satisfies Record<OperationType, Disruption>;
 
 export function isDisruptive(type: OperationType): boolean {

@@ -8,7 +8,7 @@ it('operations have each type of every API once', () => {
       ...PHASE_GATED_TYPE_NAMES,
       ...['JOIN', 'NET_RECONFIG', 'RMA', 'UPGRADE'],
       ...['ONBOARD', 'DECOMMISSION', 'DRAIN', 'REMOVE'],
-      ...['ERASE', 'MIGRATE', 'INSPECT'],
+      ...['ERASE', 'MIGRATE', 'INSPECT', 'POWER', 'BMC'],
     ].sort(),
   );
 });

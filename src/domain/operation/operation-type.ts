@@ -15,12 +15,16 @@ const WORKFLOW_TYPE_NAMES: readonly WorkflowType[] = ['ONBOARD', 'DECOMMISSION',
 /** Changes nothing on a machine, so it may start in any phase (docs/hardware.md). */
 export type InspectionType = 'INSPECT';
 
+/** What a person has a machine's BMC do: the power of the machine, and the BMC itself (docs/bmc.md). */
+export type BmcOperationType = 'POWER' | 'BMC';
+
 export type OperationType =
   | PhaseGatedType
   | PlanOnlyType
   | WorkflowType
   | HardwareOperationType
-  | InspectionType;
+  | InspectionType
+  | BmcOperationType;
 
 export const OPERATION_TYPE_NAMES: readonly OperationType[] = [
   ...PHASE_GATED_TYPE_NAMES,
@@ -28,4 +32,6 @@ export const OPERATION_TYPE_NAMES: readonly OperationType[] = [
   ...WORKFLOW_TYPE_NAMES,
   ...HARDWARE_OPERATION_NAMES,
   'INSPECT',
+  'POWER',
+  'BMC',
 ];

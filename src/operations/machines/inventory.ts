@@ -194,6 +194,7 @@ async function replace(
   machineId: string,
   { actor, scope }: Acting,
   next: (machine: Machine) => MachineInput,
+  comment = '',
 ): Promise<Machine | null> {
   const change = (before: Machine) => {
     if (before.service === 'deleted') throw machineDeleted(machineId);
@@ -204,7 +205,16 @@ async function replace(
     return {
       machine: { ...before, labels, spec },
       events: [
-        machineEvent(machineId, 'registered', 'updated', actor, machineChanges(before, { labels, spec })),
+        {
+          ...machineEvent(
+            machineId,
+            'registered',
+            'updated',
+            actor,
+            machineChanges(before, { labels, spec }),
+          ),
+          comment,
+        },
       ],
     };
   };
@@ -224,6 +234,26 @@ function checkUnderOperation(
   const provider = providers.get(before.spec.provider);
   const changes = fixedChanges(before, after, (label) => provider?.readsLabel?.(label) ?? false);
   if (changes.length > 0) throw changedUnderOperation(machineId, activeOperationId, changes);
+}
+
+/** The certificate that the machine's BMC must have from now on. */
+export async function pinBmcCertificate(
+  dependencies: InventoryDependencies,
+  {
+    machineId,
+    sha256,
+    reason,
+  }: { readonly machineId: string; readonly sha256: string; readonly reason: string },
+  acting: Acting,
+): Promise<Machine> {
+  const pin = ({ labels, spec }: Machine) => ({
+    machineId,
+    labels,
+    spec: { ...spec, bmc_certificate_sha256: sha256 },
+  });
+  const updated = await replace(dependencies, machineId, acting, pin, reason);
+  if (!updated) throw machineNotFound(machineId);
+  return updated;
 }
 
 /** A removed machine id is never used again; the hardware can come back as another machine. */

@@ -10,18 +10,22 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { knownHostsReader } from '../../hosts/known-hosts.ts';
 import { RedfishServices } from '../../redfish/redfish-services.ts';
+import type { BmcAdministration } from '../bmc-administration.ts';
 import type { ProbeResult } from '../provider.ts';
 import type { BmcConfiguration } from './bmc-configuration.ts';
 import type { BmcControl } from './bmc-control.ts';
 import { BmcLogins } from './bmc-logins.ts';
 import { createNetworkCheck } from './bmc-networks.ts';
 import { Bmcs } from './bmcs.ts';
+import { createIpmiAdministration } from './ipmi-administration.ts';
 import { createIpmiControl } from './ipmi-control.ts';
+import { createRedfishAdministration } from './redfish-administration.ts';
 import type { UseRedfish } from './redfish-changes.ts';
 import { createRedfishControl } from './redfish-control.ts';
 
 export interface BmcControls {
   of(machine: Machine): BmcControl;
+  administrationOf(machine: Machine): BmcAdministration;
   /** Null: the machine has no BMC that the provider can use, or an operation is using it. */
   probe(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null>;
   /** Null: the machine has no BMC that the provider can use, or another caller wants it. */
@@ -74,8 +78,13 @@ export function createBmcControls(
   const hasBmc = ({ spec: { bmc_endpoint: endpoint } }: Machine) =>
     endpoint !== '' && !(configuration.protocol === 'ipmi' && isUrl(endpoint));
   const of = (machine: Machine) => (isRedfish(configuration, machine) ? redfish : ipmi);
+  const administrations = {
+    ipmi: createIpmiAdministration(bmcs, configuration, logins),
+    redfish: createRedfishAdministration(services, logins),
+  };
   return {
     of,
+    administrationOf: (machine) => administrations[isRedfish(configuration, machine) ? 'redfish' : 'ipmi'],
     probe: async (machine, signal) => (hasBmc(machine) ? of(machine).probe(machine, signal) : null),
     readSensors: async (machine, known, signal) =>
       hasBmc(machine) ? of(machine).readSensors(machine, known, signal) : null,

@@ -1,6 +1,7 @@
 /** The login for a machine's BMC, looked up when it is used: the provider's own, or one of a source of credentials. */
 import { CredentialProblem } from '../../connections/credential-reference.ts';
-import type { SourceOfMachine } from '../../connections/credential-source.ts';
+import { rotatingPasswordFile, type SourceOfMachine } from '../../connections/credential-source.ts';
+import type { RotatingSecret } from '../../connections/rotating-secret.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { type BmcConfiguration, type BmcLogin, bmcLogin, readBmcLogin } from './bmc-configuration.ts';
@@ -19,6 +20,26 @@ export class BmcLogins {
     if (!source) return readable(() => readBmcLogin(this.#configuration));
     const { name, user, password } = await source.read(machine, signal);
     return readable(() => bmcLogin(user ?? this.#configuration.user, password ?? '', name));
+  }
+
+  /** Where the password of the machine's BMC is replaced. Throws a StepFailure where it can't be. */
+  rotating(machine: Machine): RotatingSecret {
+    const source = this.#credentials(machine);
+    const { password_file: file, password_env: variable } = this.#configuration;
+    if (source?.rotating) return source.rotating;
+    if (!source && file !== undefined) return rotatingPasswordFile(file);
+    const where = source ? 'a source of kind env' : `the environment variable ${variable}`;
+    const message = `the password of the BMC of ${machine.machineId} is kept in ${where}, which Ingot can not replace`;
+    throw new StepFailure({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE', message });
+  }
+
+  /** The login with the new password that waits; null: none waits. */
+  async pending(machine: Machine, signal: AbortSignal): Promise<BmcLogin | null> {
+    const waiting = await this.rotating(machine).pending(machine, signal);
+    if (waiting === null) return null;
+    return readable(() =>
+      bmcLogin(waiting.user ?? this.#configuration.user, waiting.password ?? '', waiting.name),
+    );
   }
 
   /** Throws a StepFailure where it is known, without asking a source, that there is none. */

@@ -8,6 +8,11 @@ export function isRefusedByBmc(error: unknown): boolean {
   );
 }
 
+/** The BMC answers, and does not take our login. */
+export function isLoginRefused(error: unknown): boolean {
+  return error instanceof StepFailure && error.failure.code === 'AUTHENTICATION_FAILED';
+}
+
 /** The BMC has accepted another boot device than it shows. */
 export function bootDeviceNotSet(where: string, wanted: string, set: string, hint = ''): StepFailure {
   const message = `the BMC ${where} was set to boot from ${wanted} and says ${set}${hint}`;

@@ -31,6 +31,8 @@ export interface Bmc {
   askBriefly(...command: string[]): Promise<string>;
   /** A command that changes something: sent only while we hold the operation. */
   send(...command: string[]): Promise<string>;
+  /** The same for a command line with a secret in it, which no process listing shows. */
+  sendHidden(commandLine: string): Promise<string>;
 }
 
 /** What a program needs to log in to a BMC whose lock we hold. */
@@ -63,6 +65,9 @@ interface CommandOptions {
   readonly signal: AbortSignal;
   readonly operatorRetry?: string | undefined;
   readonly details?: 'none';
+  /** The machine's own without it. */
+  readonly login?: BmcLogin | null;
+  readonly stdin?: string;
 }
 
 /** For a probe: a BMC that does not answer has had two chances after 2 s. */
@@ -105,9 +110,14 @@ export class Bmcs {
   }
 
   /**
-   * The work has the BMC to itself. An aborted call ends at once; the BMC stays locked until its session is closed.
+   * The work has the BMC to itself, with the machine's own login or another. An aborted call ends at once; the BMC stays locked until
+   * its session is closed.
    */
-  async use<T>(call: ProviderCall, work: (bmc: Bmc) => Promise<T>): Promise<T> {
+  async use<T>(
+    call: ProviderCall,
+    work: (bmc: Bmc) => Promise<T>,
+    login: BmcLogin | null = null,
+  ): Promise<T> {
     const { machine, signal } = call;
     const endpoint = await this.#resolve(ipmiEndpointOf(machine), signal);
     const where = endpointText(endpoint);
@@ -117,6 +127,7 @@ export class Bmcs {
       signal,
       operatorRetry: call.operatorRetry,
       checkHeld: call.checkHeld,
+      login: login === null ? null : readable(() => checkedForIpmi(login)),
     });
     return unlessAborted(
       this.#mutex.run(where, signal, () => work(bmc)),
@@ -161,6 +172,10 @@ export class Bmcs {
       send: async (...command) => {
         checkHeld();
         return run(command);
+      },
+      sendHidden: async (commandLine) => {
+        checkHeld();
+        return run(COMMANDS_OF_STDIN, { stdin: `${commandLine}\n` });
       },
     };
   }
@@ -249,15 +264,16 @@ export class Bmcs {
   async #run(
     endpoint: Endpoint,
     command: readonly string[],
-    { machine, patience, signal, operatorRetry, details }: CommandOptions,
+    { machine, patience, signal, operatorRetry, details, login: given, stdin }: CommandOptions,
   ): Promise<string> {
-    const login = await this.#login(machine, signal);
+    const login = given ?? (await this.#login(machine, signal));
     const where = endpointText(endpoint);
     const account = `${login.user}@${where}`;
     this.#breaker.check(account, login.fingerprint, operatorRetry);
     const end = await runIpmitool({
       args: [...this.#options(endpoint, login, patience), ...(details === 'none' ? [] : DETAILS), ...command],
       password: login.password,
+      stdin,
       limitMs: patience.limitMs,
       signal,
     });
@@ -309,6 +325,9 @@ function probeReason(error: StepFailure): string | null {
   if (isAddressRefused(error)) return 'AddressNotAllowed';
   return error.failure.code === 'AUTHENTICATION_FAILED' ? 'AuthenticationFailed' : null;
 }
+
+/** ipmitool runs the commands of a file. */
+const COMMANDS_OF_STDIN = ['exec', '/dev/stdin'] as const;
 
 const POWER_STATUS = ['chassis', 'power', 'status'] as const;
 

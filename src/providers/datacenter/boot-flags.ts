@@ -1,14 +1,24 @@
 /** The boot flags of a BMC, as `ipmitool chassis bootparam get 5` prints them. */
 import type { BmcConfiguration } from './bmc-configuration.ts';
 
-/** `none`: the machine boots as its firmware is set up. */
-export type IpmiBootDevice = 'pxe' | 'disk' | 'none' | 'other';
+/** In the words of ipmitool. `none`: the machine boots as its firmware is set up. */
+export type IpmiBootDevice = 'pxe' | 'disk' | 'cdrom' | 'bios' | 'none' | 'other';
 
 const SELECTORS: Readonly<Record<string, IpmiBootDevice>> = {
   'No override': 'none',
   'Force PXE': 'pxe',
   'Force Boot from default Hard-Drive': 'disk',
+  'Force Boot from CD/DVD': 'cdrom',
+  'Force Boot into BIOS Setup': 'bios',
 };
+
+/** What the flags say beside the device. */
+export function parseBootOptions(text: string): { readonly lasts: boolean; readonly efi: boolean } {
+  return {
+    lasts: /^ *- Options apply to all future boots/m.test(text),
+    efi: /^ *- BIOS EFI boot/m.test(text),
+  };
+}
 
 /**
  * Null when there are no boot flags in the text. Flags that are not valid select nothing, whatever device they name:

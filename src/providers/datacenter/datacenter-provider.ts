@@ -11,6 +11,7 @@ import { type CredentialSources, sourceOfMachine } from '../../connections/crede
 import { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Capabilities, Provider, ProviderCall } from '../provider.ts';
+import { administrationBy } from './administration-by.ts';
 import { type BmcControls, createBmcControls } from './bmc-controls.ts';
 import { createBmcNetboot } from './bmc-netboot.ts';
 import { createBmcPower } from './bmc-power.ts';
@@ -88,7 +89,16 @@ function capabilitiesOf(
   hosts: SshHosts,
 ): Pick<
   Capabilities,
-  'power' | 'netboot' | 'imaging' | 'erasing' | 'burnIn' | 'inventory' | 'sensors' | 'media' | 'console'
+  | 'power'
+  | 'netboot'
+  | 'imaging'
+  | 'erasing'
+  | 'burnIn'
+  | 'inventory'
+  | 'sensors'
+  | 'media'
+  | 'console'
+  | 'bmc'
 > &
   RedfishChanges {
   const throughBmc = { controlOf: bmcs.of, installs };
@@ -120,6 +130,7 @@ function capabilitiesOf(
       maxRecorded: bmc.console.max_recorded,
       open: async (machine, options) => bmcs.of(machine).openConsole(machine, options),
     },
+    bmc: administrationBy((machine) => bmcs.administrationOf(machine)),
     inventory: { readHardware: async (call) => bmcs.of(call.machine).readHardware(call) },
     ...createRedfishChanges(bmcs.useRedfish, new CheckedDownloads(addresses.machines)),
     sensors: { read: bmcs.readSensors },

@@ -13,7 +13,7 @@ import { readIpmiSensors } from './ipmi-sensors.ts';
  * Set System Boot Options, parameter 3: keep the flags although no power command follows within a minute, which is when
  * a BMC drops them otherwise. ipmitool has no command for it.
  */
-const KEEP_FLAGS = ['raw', '0x00', '0x08', '0x03', '0x08'] as const;
+export const KEEP_FLAGS = ['raw', '0x00', '0x08', '0x03', '0x08'] as const;
 
 export function createIpmiControl(bmcs: Bmcs, configuration: BmcConfiguration): BmcControl {
   const { persistent, efi } = configuration.boot;
@@ -32,8 +32,12 @@ export function createIpmiControl(bmcs: Bmcs, configuration: BmcConfiguration): 
         await bmc.send('chassis', 'power', 'soft');
       });
     },
-    bootDevice: (call) => bmcs.use(call, (bmc) => readBootDevice(bmc, configuration)),
-    async setBootDevice(call, device) {
+    bootDevice: async (call) => {
+      const device = await bmcs.use(call, (bmc) => readBootDevice(bmc, configuration));
+      return device === 'cdrom' ? 'cd' : device;
+    },
+    async setBootDevice(call, wanted) {
+      const device = wanted === 'cd' ? 'cdrom' : wanted;
       await bmcs.use(call, async (bmc) => {
         call.log(`Setting the boot device to ${device} over IPMI`);
         await unlessRefused(bmc.send(...KEEP_FLAGS));

@@ -78,4 +78,4 @@ export function ipmiFailure(where: string, command: string, end: IpmitoolEnd): I
   return { reason: 'NoAnswer', failure: { class: 'retryable', code: 'UNREACHABLE', message } };
 }
 
-const COMPLETION = /(?:failed|rsp=0x[0-9a-f]{1,2}\)): ([A-Za-z0-9 ,()/_-]{1,120})$/m;
+const COMPLETION = /(?:failed(?: because)?|rsp=0x[0-9a-f]{1,2}\)): ([A-Za-z0-9 ,()/_-]{1,120})$/m;

@@ -6,6 +6,9 @@
  * is merely killed leaves the session open, and a BMC has only a few.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { KeptOutput } from '../../connections/output.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
@@ -13,6 +16,8 @@ import { StepFailure } from '../../engine/step-handler.ts';
 export interface IpmitoolCall {
   readonly args: readonly string[];
   readonly password: string;
+  /** What it reads from its standard input; the place for secrets. */
+  readonly stdin?: string | undefined;
   readonly limitMs: number;
   readonly signal: AbortSignal;
 }
@@ -29,10 +34,11 @@ export interface IpmitoolEnd {
 const CLOSE_GRACE_MS = 1_000;
 
 /** Returns when the program has ended, also when it was stopped. */
-export function runIpmitool({ args, password, limitMs, signal }: IpmitoolCall): Promise<IpmitoolEnd> {
+export function runIpmitool(call: IpmitoolCall): Promise<IpmitoolEnd> {
+  const { args, password, limitMs, signal } = call;
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const child = start(args, password);
+    const child = start(args, password, call.stdin ?? null);
     const stdout = new KeptOutput();
     const stderr = new KeptOutput();
     child.stdout.on('data', (bytes: Buffer) => stdout.write(bytes));
@@ -65,10 +71,23 @@ export function runIpmitool({ args, password, limitMs, signal }: IpmitoolCall): 
 }
 
 /** Node reports some errors of a start as an event, and throws the others. */
-function start(args: readonly string[], password: string): ChildProcessByStdio<null, Readable, Readable> {
-  return startProgram(() =>
-    spawn('ipmitool', args, { ...spawnOptions(password), stdio: ['ignore', 'pipe', 'pipe'] }),
-  );
+function start(
+  args: readonly string[],
+  password: string,
+  input: string | null,
+): ChildProcessByStdio<null, Readable, Readable> {
+  const stdin = input === null ? null : namelessFile(input);
+  try {
+    return startProgram(
+      () =>
+        spawn('ipmitool', args, {
+          ...spawnOptions(password),
+          stdio: [stdin ?? 'ignore', 'pipe', 'pipe'],
+        }) as ChildProcessByStdio<null, Readable, Readable>,
+    );
+  } finally {
+    if (stdin !== null) closeSync(stdin);
+  }
 }
 
 /** One that is typed to. Its end of input closes its session, so it ends with us. */
@@ -95,6 +114,18 @@ function startProgram<Child>(spawned: () => Child): Child {
     return spawned();
   } catch (error) {
     throw notStarted(error as NodeJS.ErrnoException);
+  }
+}
+
+/** ipmitool opens its input by name, which a pipe of Node can't be. The file has no name any more before it is read, and only we may read it. */
+function namelessFile(text: string): number {
+  const folder = mkdtempSync(join(tmpdir(), 'ingot-ipmi-'));
+  try {
+    const file = openSync(join(folder, 'commands'), 'wx+', 0o600);
+    writeSync(file, text, 0);
+    return file;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

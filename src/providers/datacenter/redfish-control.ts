@@ -22,8 +22,8 @@ import { bootDeviceNotSet } from './bmc-refusal.ts';
 import { openRedfishConsole, type RedfishConsoleDependencies } from './redfish-console.ts';
 
 /** The devices that steps name. */
-const BOOT_FROM_DISC = { source: 'cd', lasts: 'once', mode: 'UEFI' } as const;
-const SOURCES = { pxe: 'pxe', disk: 'disk', cd: 'cd', none: 'none' } as const;
+const BOOT_FROM_DISC = { source: 'cd', lasts: 'once', mode: 'UEFI', path: '' } as const;
+const SOURCES = { pxe: 'pxe', disk: 'disk', cd: 'cd', bios: 'setup', none: 'none' } as const;
 
 export function createRedfishControl(
   services: RedfishServices,
@@ -34,7 +34,10 @@ export function createRedfishControl(
     power: (call) => services.use(call, async (service) => powerOf(await service.system(), service.where)),
     switchPower: (call, to) => services.use(call, (service) => reset(service, to, call.log)),
     shutDown: (call) => services.use(call, (service) => reset(service, 'shutdown', call.log)),
-    bootDevice: (call) => services.use(call, readBootSource),
+    bootDevice: async (call) => {
+      const source = await services.use(call, readBootSource);
+      return source === 'setup' ? 'bios' : source;
+    },
     setBootDevice: (call, device) =>
       services.use(call, async (service) => {
         const source = SOURCES[device as keyof typeof SOURCES];
@@ -43,8 +46,9 @@ export function createRedfishControl(
           source,
           lasts: boot.persistent ? 'always' : 'once',
           mode: boot.efi ? 'UEFI' : null,
+          path: '',
         } as const;
-        const set = await setBootSource(service, wish, call.signal, call.log);
+        const { source: set } = await setBootSource(service, wish, call.signal, call.log);
         if (set !== source) throw bootDeviceNotSet(service.where, device, set);
         call.log(`The BMC says: next boot from ${set}`);
       }),
@@ -69,7 +73,7 @@ export function createRedfishControl(
       ),
     bootFromMedia: (call) =>
       services.use(call, async (service) => {
-        const set = await setBootSource(service, BOOT_FROM_DISC, call.signal, call.log);
+        const { source: set } = await setBootSource(service, BOOT_FROM_DISC, call.signal, call.log);
         if (set !== 'cd') throw bootDeviceNotSet(service.where, 'cd', set);
         call.log('The BMC says: next boot from its virtual drive');
       }),

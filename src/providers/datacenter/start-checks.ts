@@ -45,6 +45,7 @@ export function datacenterStartChecks({
       bmcs?.checkStart(machine);
       installs.checkErase(machine, facts);
     },
+    bmc: (machine) => bmcs?.checkStart(machine),
     inventory: checkRedfish,
     media: checkRedfish,
     bios: checkRedfish,

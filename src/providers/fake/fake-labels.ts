@@ -28,6 +28,7 @@ const PLAUSIBLE_MS = {
   // Requests to an API, which is done with them when it answers.
   cordon: 0,
   uncordon: 0,
+  bmc: 0,
 } as const satisfies Record<FakeTaskKind, number>;
 
 const MAX_STEP_MS = 24 * 60 * 60 * 1000;

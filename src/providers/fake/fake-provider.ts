@@ -4,6 +4,7 @@
  */
 import { inClusterCondition } from '../../domain/condition/node-observation.ts';
 import type { Inspect, Media, Netboot, PowerControl, Provider, ProviderCall } from '../provider.ts';
+import { createFakeBmc } from './fake-bmc.ts';
 import { createFakeChanges } from './fake-changes.ts';
 import { createFakeCluster } from './fake-cluster.ts';
 import { createFakeConsole } from './fake-console.ts';
@@ -44,6 +45,7 @@ export function createFakeProvider({ name, world, now, switchesPower }: FakeProv
       media: createFakeMedia(tasks),
       ...createFakeChanges(tasks),
       console: createFakeConsole(),
+      bmc: createFakeBmc(tasks),
       netboot: createFakeNetboot(tasks),
       imaging: createFakeImaging(tasks),
       erasing: createFakeErasing(tasks),

@@ -5,6 +5,7 @@
  */
 import type { NodeObservation } from '../../domain/condition/node-observation.ts';
 import type { BiosWish, VolumeChange, VolumeWish } from '../../domain/hardware/hardware-change.ts';
+import { type FakeBmc, fakeBmcAfter } from './fake-bmc.ts';
 
 export type FakeTaskKind =
   | 'netboot'
@@ -23,7 +24,8 @@ export type FakeTaskKind =
   | 'firmware'
   | 'volume'
   | 'drive-erase'
-  | 'burn-in';
+  | 'burn-in'
+  | 'bmc';
 
 /** What the steering labels may name: a task, or the check that has no task of its own. */
 export type FakeStepKind = FakeTaskKind | 'verify';
@@ -55,6 +57,8 @@ export interface FakeState {
   /** Versions, by component. */
   readonly firmware: Readonly<Record<string, string>>;
   readonly volumes: readonly VolumeWish[];
+  /** What differs from that of a new machine. */
+  readonly bmc?: Partial<FakeBmc>;
   readonly clusterRef: string;
   /** The operation that cordoned its node; empty: the node takes work, and carries some. */
   readonly cordonedBy: string;
@@ -132,6 +136,8 @@ function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
       return TAKES_WORK;
     case 'media':
       return { media: task.target };
+    case 'bmc':
+      return { bmc: fakeBmcAfter(state, task.target) };
     case 'bios':
       return { biosPending: JSON.parse(task.target) as BiosWish };
     case 'boot-order':

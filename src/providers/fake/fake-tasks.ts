@@ -32,6 +32,7 @@ export const FAILURE_WORDS = {
   volume: 'the controller refused the volume',
   'drive-erase': 'the drive could not be erased',
   'burn-in': 'memory (copy 7 of 64 of a block of 16 MiB has changed)',
+  bmc: 'the BMC refused the command',
   verify: 'the node is NotReady',
 } as const satisfies Record<FakeStepKind, string>;
 

@@ -6,6 +6,7 @@ import { CountFolding } from '../../reconcilers/count-folding.ts';
 import { FleetSampler } from '../../reconcilers/fleet-sampler.ts';
 import { InstallWatch } from '../../reconcilers/install-watch.ts';
 import { LemonScorer } from '../../reconcilers/lemon-scorer.ts';
+import { LocatingExpiry } from '../../reconcilers/locating-expiry.ts';
 import { MaintenanceExpiry } from '../../reconcilers/maintenance-expiry.ts';
 import { MediaSweep } from '../../reconcilers/media-sweep.ts';
 import { MetricSampler } from '../../reconcilers/metric-sampler.ts';
@@ -71,6 +72,7 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
     }),
   );
   running.start(new MaintenanceExpiry({ database: store.database, starts: services, watch: loops }));
+  running.start(locatingExpiry(given));
   running.start(new ApprovalExpiry({ database: store.database, watch: loops }));
   running.start(
     new SessionExpiry({
@@ -104,6 +106,15 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
     }),
   );
   return presence;
+}
+
+function locatingExpiry({ store, services, loops }: ReconcilerDependencies): LocatingExpiry {
+  return new LocatingExpiry({
+    database: store.database,
+    providers: services.providers,
+    now: services.now,
+    watch: loops.withoutReadiness,
+  });
 }
 
 /** Changes of presence are logged as they happen; single keepalives are not. */

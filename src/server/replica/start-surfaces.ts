@@ -23,6 +23,7 @@ import { poolRoutes } from '../../surfaces/rest/pool-routes.ts';
 import { reportRoutes } from '../../surfaces/rest/report-routes.ts';
 import { type SignInDependencies, signInRoutes } from '../../surfaces/rest/sign-in-routes.ts';
 import { adminService } from '../../surfaces/rpc/admin/admin-service.ts';
+import { bmcService } from '../../surfaces/rpc/fleet/bmc-service.ts';
 import { consoleService } from '../../surfaces/rpc/fleet/console-service.ts';
 import { fleetService } from '../../surfaces/rpc/fleet/fleet-service.ts';
 import { hardwareService } from '../../surfaces/rpc/fleet/hardware-service.ts';
@@ -128,6 +129,7 @@ function rpcServices(dependencies: ServerDependencies): Service[] {
     viewService(dependencies),
     hardwareService(dependencies),
     consoleService(dependencies),
+    bmcService(dependencies),
   ];
   return services;
 }

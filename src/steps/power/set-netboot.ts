@@ -6,12 +6,18 @@ import type { ProviderCall } from '../../providers/provider.ts';
 import { callOf, type StepKind, undoCallOf } from '../step-kind.ts';
 
 const config = z.object({
-  mode: z.enum(['PXE', 'DISK', 'CD']).default('PXE'),
+  mode: z.enum(['PXE', 'DISK', 'CD', 'BIOS', 'NONE']).default('PXE'),
   image: z.string().default(''),
 });
 type Config = z.output<typeof config>;
 
-const DEVICES = { PXE: 'pxe', DISK: 'disk', CD: 'cd' } as const satisfies Record<Config['mode'], string>;
+const DEVICES = {
+  PXE: 'pxe',
+  DISK: 'disk',
+  CD: 'cd',
+  BIOS: 'bios',
+  NONE: 'none',
+} as const satisfies Record<Config['mode'], string>;
 
 /** The boot device is read back: set is what the machine says, not what was sent. */
 export const setNetboot: StepKind<Config, 'netboot'> = {

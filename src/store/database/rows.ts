@@ -3,6 +3,7 @@
 import type { Presence } from '../../domain/agent/presence.ts';
 import type { Conditions } from '../../domain/condition/condition.ts';
 import type { HardwareSummary } from '../../domain/hardware/hardware-summary.ts';
+import type { Locating } from '../../domain/hardware/locating.ts';
 import type { InstallState } from '../../domain/install/install-state.ts';
 import type { Labels, Machine, MachineSpec, ObservedState } from '../../domain/machine/machine.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
@@ -31,6 +32,7 @@ export interface MachineRow {
   maintenance: Maintenance | null;
   hardware: HardwareSummary | null;
   lemon_score: number;
+  locating: Locating | null;
   active_operation_id: string | null;
   active_operation_type: OperationType | null;
   entered_service_at: Date | null;
@@ -42,7 +44,7 @@ export interface MachineRow {
 }
 
 export const MACHINE_COLUMNS = `machine_id, labels, spec, phase, service, install, presence, pool, conditions, observed,
-  maintenance, hardware, lemon_score, active_operation_id, active_operation_type, entered_service_at, effective_since, service_since, install_since, created_at, updated_at`;
+  maintenance, hardware, lemon_score, locating, active_operation_id, active_operation_type, entered_service_at, effective_since, service_since, install_since, created_at, updated_at`;
 
 export function machineOf(row: MachineRow): Machine {
   return {
@@ -59,6 +61,7 @@ export function machineOf(row: MachineRow): Machine {
     maintenance: row.phase === 'MAINTENANCE' ? row.maintenance : null,
     hardware: row.hardware,
     lemonScore: row.lemon_score,
+    locating: row.locating,
     activeOperationId: row.active_operation_id,
     activeOperationType: row.active_operation_type,
     enteredServiceAt: row.entered_service_at,

@@ -2,6 +2,7 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { Role } from '../../domain/actor.ts';
 import { AdminService } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import { BmcService } from '../../gen/baremetal/fleet/v1/bmc_service_pb.ts';
 import { ConsoleService } from '../../gen/baremetal/fleet/v1/console_service_pb.ts';
 import { FleetService } from '../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { HardwareService } from '../../gen/baremetal/fleet/v1/hardware_service_pb.ts';
@@ -28,6 +29,7 @@ export const SERVICES: readonly DescService[] = [
   ViewService,
   HardwareService,
   ConsoleService,
+  BmcService,
 ];
 
 /** The built-in role that operators need for a route. Null: its callers are machines, agents or anyone, and have no role. */

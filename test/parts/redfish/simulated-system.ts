@@ -7,6 +7,8 @@ export interface BootOverride {
   mode: string;
   /** Empty: none. */
   httpUri: string;
+  /** The device path of a UEFI target; empty: none. */
+  uefiTarget: string;
 }
 
 const POWER_OFF_STATES: readonly string[] = ['ForceOff', 'GracefulShutdown'];
@@ -27,6 +29,7 @@ export class SimulatedSystem {
     target: 'None',
     mode: 'UEFI',
     httpUri: '',
+    uefiTarget: '',
   };
   /** What each boot was from, oldest first. */
   readonly boots: string[] = [];
@@ -54,11 +57,14 @@ export class SimulatedSystem {
   }
 
   /** Null: carried out. Otherwise the reset does not fit the power state. */
-  reset(type: string): 'does not fit' | null {
+  reset(given: string): 'does not fit' | null {
+    const type = given === 'ForceOn' ? 'On' : given;
     const isOn = this.power === 'On' || this.power === 'PoweringOff';
     if (type === 'On' && isOn && this.power === 'On') return 'does not fit';
     if (POWER_OFF_STATES.includes(type) && !isOn) return 'does not fit';
-    this.resets.push(type);
+    this.resets.push(given);
+    // A kernel may write its dump; the machine stays on.
+    if (type === 'Nmi') return null;
     // What comes while the machine is on its way off is lost.
     if (type === 'On' && this.power === 'PoweringOff') return null;
     const goesOff = POWER_OFF_STATES.includes(type) || (type === 'PushPowerButton' && isOn);
@@ -95,7 +101,13 @@ export class SimulatedSystem {
   change(override: Partial<BootOverride>, { bootMode }: Pick<VendorShape, 'bootMode'>): void {
     const { enabled = this.boot.enabled, target = this.boot.target } = override;
     const mode = override.mode ?? (bootMode === 'reverts' ? 'Legacy' : this.boot.mode);
-    Object.assign(this.boot, { enabled, target, mode, httpUri: override.httpUri ?? this.boot.httpUri });
+    Object.assign(this.boot, {
+      enabled,
+      target,
+      mode,
+      httpUri: override.httpUri ?? this.boot.httpUri,
+      uefiTarget: override.uefiTarget ?? this.boot.uefiTarget,
+    });
     this.version += 1;
   }
 

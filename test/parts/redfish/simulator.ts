@@ -10,10 +10,13 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { RedfishFault } from './redfish-fault.ts';
+import { SimulatedAccounts } from './resources/accounts.ts';
 import { SimulatedBios } from './resources/bios.ts';
 import { SimulatedBootOrder } from './resources/boot-options.ts';
+import { SimulatedIndicator } from './resources/indicator.ts';
 import { SimulatedLog } from './resources/log-services.ts';
 import { NOUNS } from './resources/nouns.ts';
+import { SimulatedPowerLimit } from './resources/power-limit.ts';
 import { SimulatedSensors } from './resources/sensors.ts';
 import { SimulatedStorage } from './resources/storage.ts';
 import { SimulatedUpdates } from './resources/update-service.ts';
@@ -37,6 +40,8 @@ export interface RedfishSimulatorOptions {
   readonly maxSessions?: number;
   /** A session without a request for so long is over. */
   readonly sessionMs?: number;
+  /** How long it does not answer after a restart. */
+  readonly restartMs?: number;
 }
 
 export class RedfishSimulator {
@@ -52,6 +57,12 @@ export class RedfishSimulator {
   readonly storage = new SimulatedStorage();
   readonly sensors = new SimulatedSensors();
   readonly log = new SimulatedLog();
+  readonly indicator = new SimulatedIndicator();
+  readonly powerLimit = new SimulatedPowerLimit();
+  readonly accounts = new SimulatedAccounts();
+  /** The resets that the BMC itself was asked for. */
+  readonly managerResets: string[] = [];
+  #awayUntil = 0;
   /** What is in the virtual drive; null: nothing. */
   media: string | null = null;
   /** ComputerSystem.SerialConsole; null: it has none. */
@@ -65,6 +76,7 @@ export class RedfishSimulator {
   readonly sessionMs: number;
   readonly #lastUsed = new Map<string, number>();
   fault: RedfishFault | null = null;
+  refusedLogins = 0;
   mostSessions = 0;
   mostAtOnce = 0;
   #atOnce = 0;
@@ -135,6 +147,14 @@ export class RedfishSimulator {
     return added.reduce((whole, fields) => merged(whole, fields), body);
   }
 
+  /** It forgets its sessions, and does not answer for a moment. */
+  restart(): void {
+    this.sessions.clear();
+    setImmediate(() => {
+      this.#awayUntil = Date.now() + (this.#options.restartMs ?? 500);
+    });
+  }
+
   insert(url: string): void {
     this.media = url;
   }
@@ -190,6 +210,10 @@ export class RedfishSimulator {
 
   /** True: it has answered, or never will. */
   #misbehaves(request: IncomingMessage, response: ServerResponse, path: string): boolean {
+    if (Date.now() < this.#awayUntil) {
+      request.socket.destroy();
+      return true;
+    }
     switch (this.fault) {
       case 'mute':
         return true;

@@ -48,6 +48,14 @@ export interface VendorShape {
   readonly httpBoot: 'offered' | 'forgotten' | 'refused' | 'none';
   /** Where GPUs are. */
   readonly gpusAt: 'processors' | 'pcie';
+  /** The light that shows which machine it is: where, and in which form. */
+  readonly indicator: {
+    readonly at: 'system' | 'chassis';
+    readonly form: 'location' | 'blinks' | 'lit only' | 'lit when well';
+  };
+  /** Where the power is limited. */
+  readonly powerLimit: 'control' | 'metrics' | 'none';
+  readonly managerResets: readonly string[];
   /** Members on one page of a collection. */
   readonly pageOf: number;
   /** Where measurements are: in Thermal and Power, in a collection of Sensor, or in ThermalSubsystem and EnvironmentMetrics. */
@@ -87,6 +95,9 @@ const STANDARD: VendorShape = {
   expand: 'none',
   httpBoot: 'offered',
   gpusAt: 'processors',
+  indicator: { at: 'system', form: 'location' },
+  powerLimit: 'control',
+  managerResets: ['GracefulRestart', 'ForceRestart'],
   pageOf: 50,
   sensorsAt: 'older',
   log: { at: 'system', id: 'SEL', type: 'SEL', order: 'oldest first', members: 'whole' },
@@ -100,6 +111,9 @@ export const VENDOR_SHAPES = {
     systemId: 'System.Embedded.1',
     manufacturer: 'Dell Inc.',
     etag: 'none',
+    indicator: { at: 'system', form: 'lit when well' },
+    powerLimit: 'none',
+    managerResets: ['GracefulRestart'],
     expand: 'offered',
     httpBoot: 'none',
     taskAnswer: 'task',
@@ -146,6 +160,7 @@ export const VENDOR_SHAPES = {
       'GracefulRestart',
     ],
     bootMode: 'read-only',
+    indicator: { at: 'system', form: 'lit only' },
     etag: 'weak',
     redundantReset: { status: 400, messageId: 'iLO.2.15.InvalidOperationForSystemState' },
     success: 'error-shaped',
@@ -158,6 +173,8 @@ export const VENDOR_SHAPES = {
     resetsListed: 'info',
     bootTargets: ['None', 'Pxe', 'Floppy', 'Usb', 'Hdd', 'BiosSetup', 'UsbCd', 'UefiBootNext', 'UefiHttp'],
     bootMode: 'reverts',
+    powerLimit: 'none',
+    managerResets: ['GracefulRestart'],
     expand: 'ignored',
     gpusAt: 'pcie',
     taskAnswer: 'message',
@@ -172,6 +189,7 @@ export const VENDOR_SHAPES = {
     manufacturer: 'Lenovo',
     resetsListed: 'info',
     bootLengths: ['Disabled', 'Once'],
+    indicator: { at: 'system', form: 'blinks' },
     pageOf: 3,
     httpBoot: 'forgotten',
     success: 'task',
@@ -184,6 +202,18 @@ export const VENDOR_SHAPES = {
     manufacturer: '',
     resetsListed: 'info',
     bootTargets: [],
+    resets: [
+      'On',
+      'ForceOff',
+      'ForceOn',
+      'ForceRestart',
+      'GracefulRestart',
+      'GracefulShutdown',
+      'PowerCycle',
+      'Nmi',
+    ],
+    indicator: { at: 'chassis', form: 'location' },
+    powerLimit: 'none',
     httpBoot: 'refused',
     taskAnswer: 'task',
     bios: { place: 'Settings', isNamed: false, lists: 'all', applyTimes: [] },
@@ -198,6 +228,7 @@ export const VENDOR_SHAPES = {
     moreSystems: ['HGX_Baseboard_0'],
     taskAnswer: 'body',
     updates: ['simple'],
+    powerLimit: 'metrics',
     bootAt: 'settings',
     needsIfMatch: true,
     sensorsAt: 'subsystems',

@@ -33,6 +33,7 @@ export function storedMachine(view: MachineView): Machine {
       : null,
     hardware: summaryOfMessage(status?.hardware),
     lemonScore: status?.lemonScore ?? 0,
+    locating: null,
     activeOperationId: view.activeOperationId,
     activeOperationType: status?.activeOperationType ? (status.activeOperationType as OperationType) : null,
     enteredServiceAt: status?.enteredServiceAt ? date(status.enteredServiceAt) : null,

@@ -1,6 +1,9 @@
 import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { OPERATIONS } from '../../operations/v2-operations.ts';
+import { bootOverrideGroup } from '../bmc/boot-override.ts';
+import { locateMachine } from '../bmc/locate-machine.ts';
+import { powerGroup } from '../bmc/power-group.ts';
 import { showEraseCertificate } from '../hardware/erase-certificate.ts';
 import { watchFleet } from '../operations/watch-operations.ts';
 import { eraseMachine, inspectMachine, migrateMachine } from '../workflows/hardware-workflows.ts';
@@ -56,4 +59,7 @@ const VERBS = [
   showEraseCertificate,
   migrateMachine,
   setServiceState,
+  powerGroup,
+  locateMachine,
+  bootOverrideGroup,
 ] as const;

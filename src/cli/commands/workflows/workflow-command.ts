@@ -19,15 +19,24 @@ import { OPERATIONS, operationView } from '../../operations/v2-operations.ts';
 
 interface Workflow<O> {
   readonly name: string;
+  /** How it is typed, where it is in a group. */
+  readonly typed?: string;
   readonly description: string;
   readonly isDestructive: boolean;
   /** Also one machine needs a confirmation: its name. */
   readonly confirmsName?: true;
-  readonly start: (api: Api, request: StartRequest, options: O) => Promise<Operation>;
+  /** Throws where the arguments are wrong, before anything is asked or sent. */
+  readonly check?: (args: readonly string[], options: O) => void;
+  readonly start: (
+    api: Api,
+    request: StartRequest,
+    options: O,
+    args: readonly string[],
+  ) => Promise<Operation>;
   /** The same on many machines; absent where its options are for one. */
   readonly step?: (options: O) => StepChoice;
   /** The options of the command line that repeats it. */
-  readonly same: (options: O) => string;
+  readonly same: (options: O, args: readonly string[]) => string;
   readonly timeout: string;
   readonly more?: (command: Command) => Command;
 }
@@ -41,18 +50,21 @@ export function workflowCommand<O>(context: CommandContext, workflow: Workflow<O
   return addOutput(addWaiting(addStarting(command, 'operation'), workflow.timeout, 'operation')).action(
     context.action<O & StartOptions & SelectionOptions>(async ({ args, options, api }) => {
       checkRequestId(options);
+      workflow.check?.(args, options);
+      const typed = workflow.typed ?? workflow.name;
+      const machineIds = workflow.step === undefined ? args.slice(0, 1) : args;
       return startOperation({
         context,
         api,
         source: OPERATIONS,
-        selection: await selectMachines(context, api, args, options),
-        verb: workflow.name,
+        selection: await selectMachines(context, api, machineIds, options),
+        verb: typed,
         isDestructive: workflow.isDestructive,
         ...(workflow.confirmsName && { confirmsName: true }),
-        start: async (request) => operationView(await workflow.start(api, request, options)),
+        start: async (request) => operationView(await workflow.start(api, request, options, args)),
         step: workflow.step?.(options),
         retryCommand: (machineId) =>
-          `${context.program} ${workflow.name} ${machineId}${workflow.same(options)}`,
+          `${context.program} ${typed} ${machineId}${workflow.same(options, args)}`,
         options,
       });
     }),

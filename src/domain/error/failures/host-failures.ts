@@ -184,7 +184,7 @@ const BMC_FAILURES = {
       'check on site whose certificate it is; then pin the SHA-256 that the error names, or name its authority in bmc.redfish.ca_file of the provider',
     action: 'retry_stage',
     who: 'operator',
-    commands: ['{ingot} update {machine_id} --bmc-certificate-sha256 <hex>'],
+    commands: ['{ingot} bmc trust {machine_id}'],
   },
   REDFISH_SYSTEM_NOT_FOUND: {
     classes: ['permanent'],

@@ -59,6 +59,41 @@ export const MACHINE_REASONS = {
     fix: 'list the hardware profiles',
     commands: ['{ingot} hardware profile list'],
   },
+  BMC_NOT_ANSWERING: {
+    kind: 'unavailable',
+    message: 'the BMC <endpoint> does not answer',
+    cause: 'the BMC does not answer now, is busy, or refused the command for the moment',
+    fix: 'try again; see whether the BMC is up, and what its log says',
+    commands: ['{ingot} show {machine_id}'],
+  },
+  BMC_CALL_FAILED: {
+    kind: 'failed_precondition',
+    message: 'the BMC <endpoint> does not offer it',
+    cause:
+      'the BMC does not offer what was asked for, does not take our login, or shows a certificate that is not trusted; the code in the details says which',
+    fix: 'see what docs/failures.md says of the code in the details',
+    commands: ['{ingot} show {machine_id}'],
+  },
+  BMC_CERTIFICATE_DIFFERS: {
+    kind: 'failed_precondition',
+    message: 'the BMC of <machine_id> shows the certificate <shown>, and not <wanted>',
+    cause: 'the certificate has changed since it was looked at, or something else answers at the address',
+    fix: 'look at the certificate again, and compare it on site',
+    commands: ['{ingot} bmc trust {machine_id}'],
+  },
+  BMC_PASSWORD_NOT_ROTATABLE: {
+    kind: 'failed_precondition',
+    message: 'the password of the BMC of <machine_id> is kept where Ingot can not replace it',
+    cause: 'an environment variable can not be written',
+    fix: 'keep the password in a file, in a directory of files or in a Vault (docs/credentials.md)',
+  },
+  BMC_PASSWORD_SHARED: {
+    kind: 'failed_precondition',
+    message: 'the password of the BMC of <machine_id> is that of <machines> other machines, too',
+    cause:
+      'one password is kept for several machines, and a new one would be taken by the BMC of one of them only',
+    fix: 'give the machine a login of its own: a directory of files, or a path of a Vault with {machine_id} (docs/credentials.md)',
+  },
   MACHINE_DELETED: {
     kind: 'failed_precondition',
     message: '<machine_id> was removed for good',

@@ -4,6 +4,7 @@ import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Agent } from '../../../domain/agent/agent.ts';
 import { CONDITION_TYPES } from '../../../domain/condition/condition.ts';
 import { upstreamDiffers } from '../../../domain/condition/drift.ts';
+import type { Locating } from '../../../domain/hardware/locating.ts';
 import { messageOfSummary } from '../../../domain/hardware/summary-message.ts';
 import { availability } from '../../../domain/machine/availability.ts';
 import { effectiveState } from '../../../domain/machine/effective-state.ts';
@@ -20,6 +21,7 @@ import type { StepState } from '../../../domain/operation/step-state.ts';
 import {
   type AgentSchema,
   EffectiveState_Value,
+  type LocatingSchema,
   type MachineSchema,
   MachineStatus_Phase,
   type MaintenanceSchema,
@@ -82,6 +84,7 @@ export function machineMessage(
       ...(machine.enteredServiceAt && { enteredServiceAt: timestampFromDate(machine.enteredServiceAt) }),
       activeOperationType: machine.activeOperationType ?? '',
       ...(machine.maintenance && { maintenance: maintenanceMessage(machine, machine.maintenance) }),
+      ...(machine.locating && { locating: locatingMessage(machine.locating) }),
       ...(stall && { stalled: stallMessage(stall) }),
       ...(machine.hardware && { hardware: messageOfSummary(machine.hardware) }),
       lemonScore: machine.lemonScore,
@@ -106,6 +109,16 @@ export function schedulableFields(machine: Machine) {
     schedulable: isSchedulable,
     unschedulableReason: reason ?? '',
     unschedulableMessage: message,
+  };
+}
+
+export function locatingMessage(locating: Locating): MessageInitShape<typeof LocatingSchema> {
+  const { since, until, by, problem } = locating;
+  return {
+    since: timestampFromMs(Date.parse(since)),
+    until: timestampFromMs(Date.parse(until)),
+    by,
+    problem,
   };
 }
 

@@ -109,7 +109,7 @@ function thermal(bmc: RedfishSimulator): Body {
   };
 }
 
-function power(bmc: RedfishSimulator): Body {
+export function power(bmc: RedfishSimulator): Body {
   const { watts, volts } = bmc.sensors;
   return {
     '@odata.id': `${CHASSIS}/Power`,

@@ -62,12 +62,14 @@ function logIn({ bmc, body }: SimulatedRequest): Answer | null {
   if (!bmc.shape.hasSessions)
     return bmc.shape.isGated ? failure(401, 'Base.1.8.NoValidSession', 'Authorization is required.') : null;
   const given = body as { UserName?: string; Password?: string };
-  if (given.UserName !== bmc.user || given.Password !== bmc.password)
+  if (given.UserName !== bmc.user || given.Password !== bmc.password) {
+    bmc.refusedLogins += 1;
     return failure(
       401,
       'Base.1.8.NoValidSession',
       `The login of ${given.UserName} with ${given.Password} is wrong.`,
     );
+  }
   if (bmc.fault === 'no-session-left' || bmc.sessions.size >= bmc.maxSessions)
     return failure(503, 'Base.1.8.SessionLimitExceeded', 'The session establishment failed.');
   const token = randomBytes(16).toString('hex');

@@ -13,10 +13,12 @@ import {
 } from '../simulated-noun.ts';
 import type { RedfishSimulator } from '../simulator.ts';
 import { changeBootOrder } from './boot-options.ts';
+import { changeIndicator } from './indicator.ts';
 
 export const systemBoot: SimulatedNoun = {
   routes: {
-    'PATCH {system}': (request) => (request.bmc.shape.bootAt === 'system' ? change(request) : null),
+    'PATCH {system}': (request) =>
+      changeIndicator(request, 'system') ?? (request.bmc.shape.bootAt === 'system' ? change(request) : null),
     'PATCH {system}/Settings': (request) =>
       request.bmc.shape.bootAt === 'settings' ? change(request) : null,
     'GET {system}/Settings': ({ bmc, path }) =>
@@ -55,6 +57,7 @@ function bootOf({ shape, system: { boot }, fault }: RedfishSimulator): Body {
     BootSourceOverrideEnabled: shown,
     BootSourceOverrideTarget: boot.target,
     BootSourceOverrideMode: boot.mode,
+    UefiTargetBootSourceOverride: boot.uefiTarget || null,
     ...(httpBoot === 'none' ? {} : { HttpBootUri: httpBoot === 'offered' ? boot.httpUri || null : null }),
     ...(bootTargets.length > 0 ? { 'BootSourceOverrideTarget@Redfish.AllowableValues': bootTargets } : {}),
     ...(bootLengths ? { 'BootSourceOverrideEnabled@Redfish.AllowableValues': bootLengths } : {}),
@@ -67,6 +70,7 @@ function change(request: SimulatedRequest): Answer {
   const boot = (request.body.Boot ?? {}) as Readonly<Record<string, string | undefined>>;
   const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = boot;
   const { BootSourceOverrideMode: mode, HttpBootUri: httpUri } = boot;
+  const { UefiTargetBootSourceOverride: uefiTarget } = boot;
   const refused =
     preconditionFailure(request, system.version) ?? problemOf(bmc, boot) ?? changeBootOrder(bmc, boot);
   if (refused) return refused;
@@ -74,6 +78,7 @@ function change(request: SimulatedRequest): Answer {
     system.change(
       {
         ...(httpUri === undefined ? {} : { httpUri }),
+        ...(uefiTarget === undefined ? {} : { uefiTarget }),
         ...(target === undefined ? {} : { target }),
         ...(enabled === undefined ? {} : { enabled }),
         ...(mode === undefined ? {} : { mode }),

@@ -1,0 +1,44 @@
+/** What a BMC does beside booting its machine, over Redfish. */
+import { isBootSet } from '../../domain/hardware/boot-override.ts';
+import { changePassword } from '../../redfish/account.ts';
+import { readBootOverride, setBootSource } from '../../redfish/boot-override.ts';
+import { readIndicator, setIndicator } from '../../redfish/indicator.ts';
+import { clearEventLog, countEntries } from '../../redfish/log-service.ts';
+import { resetManager } from '../../redfish/manager-reset.ts';
+import { readPower, setPowerLimit } from '../../redfish/power-limit.ts';
+import type { RedfishServices } from '../../redfish/redfish-services.ts';
+import { offersReset, powerOf, reset } from '../../redfish/system-power.ts';
+import type { BmcAdministration } from '../bmc-administration.ts';
+import type { BmcLogins } from './bmc-logins.ts';
+import { createPasswordMethods } from './bmc-password.ts';
+import { bootDeviceNotSet } from './bmc-refusal.ts';
+
+export function createRedfishAdministration(services: RedfishServices, logins: BmcLogins): BmcAdministration {
+  return {
+    power: (call) => services.use(call, async (service) => powerOf(await service.system(), service.where)),
+    offersPower: (call, wish) => services.use(call, (service) => offersReset(service, wish)),
+    changePower: (call, wish) => services.use(call, (service) => reset(service, wish, call.log)),
+    indicator: (call) => services.use(call, readIndicator),
+    setIndicator: (call, to) => services.use(call, (service) => setIndicator(service, to, call)),
+    powerReading: (call) => services.use(call, readPower),
+    setPowerLimit: (call, watts) => services.use(call, (service) => setPowerLimit(service, watts, call)),
+    logEntries: (call) => services.use(call, countEntries),
+    clearLog: (call) => services.use(call, (service) => clearEventLog(service, call.log)),
+    resetBmc: (call) => services.use(call, (service) => resetManager(service, call.log)),
+    bootOverride: (call) => services.use(call, readBootOverride),
+    setBootOverride: (call, wish) =>
+      services.use(call, async (service) => {
+        const read = await setBootSource(service, wish, call.signal, call.log);
+        if (!isBootSet(read, wish)) throw bootDeviceNotSet(service.where, wish.source, read.source);
+        call.log(`The BMC says: next boot from ${read.source}`);
+      }),
+    certificate: (call) => services.certificate(call),
+    ...createPasswordMethods(logins, {
+      logIn: async (call, login) => {
+        await services.use(call, (service) => service.system(), login);
+      },
+      change: (call, login, password) =>
+        services.use(call, (service) => changePassword(service, login.user, password), login),
+    }),
+  };
+}

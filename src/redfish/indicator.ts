@@ -1,0 +1,80 @@
+/**
+ * The light that shows people which machine it is. Newer services have LocationIndicatorActive, older ones IndicatorLED, on the system
+ * or on its chassis. What was set is what the service says afterwards.
+ */
+import { sleep } from '../time/sleep.ts';
+import { textOf, textsOf } from './extended-error.ts';
+import { RedfishFailure } from './redfish-failure.ts';
+import type { RedfishService, Resource } from './redfish-service.ts';
+import { chassisOf } from './system-links.ts';
+import type { VendorQuirk } from './vendor-quirk.ts';
+
+export type Indicator = 'on' | 'off';
+
+const READ_BACK_POLL_MS = 500;
+
+export async function readIndicator(service: RedfishService): Promise<Indicator> {
+  return indicatorOf(await findIndicator(service), await service.quirks());
+}
+
+export async function setIndicator(
+  service: RedfishService,
+  to: Indicator,
+  call: { readonly signal: AbortSignal; readonly log: (text: string) => void },
+): Promise<void> {
+  const quirks = await service.quirks();
+  const place = await findIndicator(service);
+  if (indicatorOf(place, quirks) === to) return;
+  call.log(`Switching the indicator ${to} at ${place.path} over Redfish`);
+  await change(service, place, to, quirks);
+  const until = performance.now() + service.limitMs;
+  while ((await readIndicator(service)) !== to) {
+    if (performance.now() > until)
+      throw new RedfishFailure('CommandRefused', service.where, `its indicator is not ${to}`);
+    await sleep(READ_BACK_POLL_MS, call.signal);
+    call.signal.throwIfAborted();
+  }
+}
+
+/** A service that takes one of the values may refuse another: some blink, and some are only lit. */
+async function change(
+  service: RedfishService,
+  place: Resource,
+  to: Indicator,
+  quirks: VendorQuirk,
+): Promise<void> {
+  if (typeof place.fields.LocationIndicatorActive === 'boolean') {
+    await service.change(place, { LocationIndicatorActive: to === 'on' });
+    return;
+  }
+  const allowed = textsOf(place.fields['IndicatorLED@Redfish.AllowableValues']);
+  const choices = quirks.led[to].filter((value) => allowed.length === 0 || allowed.includes(value));
+  let refused: unknown = new RedfishFailure('NotOffered', service.where, `${place.path} has no such light`);
+  for (const value of choices) {
+    try {
+      await service.change(place, { IndicatorLED: value });
+      return;
+    } catch (error) {
+      if (!(error instanceof RedfishFailure) || error.reason !== 'CommandRefused') throw error;
+      refused = error;
+    }
+  }
+  throw refused;
+}
+
+function indicatorOf({ fields }: Resource, { led }: VendorQuirk): Indicator {
+  if (typeof fields.LocationIndicatorActive === 'boolean')
+    return fields.LocationIndicatorActive ? 'on' : 'off';
+  return led.on.includes(textOf(fields.IndicatorLED)) ? 'on' : 'off';
+}
+
+const isIndicator = ({ fields }: Resource) =>
+  typeof fields.LocationIndicatorActive === 'boolean' || textOf(fields.IndicatorLED) !== '';
+
+async function findIndicator(service: RedfishService): Promise<Resource> {
+  const system = await service.system();
+  if (isIndicator(system)) return system;
+  const chassis = (await chassisOf(service, system)).find(isIndicator);
+  if (chassis) return chassis;
+  throw new RedfishFailure('NotOffered', service.where, 'an indicator of the machine');
+}
