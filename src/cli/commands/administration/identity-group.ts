@@ -3,8 +3,9 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Command } from 'commander';
 import { type KnownIdentity, KnownIdentitySchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addOutput, duration } from '../../input/options.ts';
-import { jsonOf, type OutputFormat, type Rendering, writeList, writeOne } from '../../output/format.ts';
+import { addListing, addOutput, duration } from '../../input/options.ts';
+import { jsonOf, type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
+import { type ListingOptions, writeListing } from '../../output/listing.ts';
 import { instantText } from '../../output/time-text.ts';
 
 const COLUMNS: Rendering<KnownIdentity>['columns'] = [
@@ -37,13 +38,11 @@ export function identityGroup(context: CommandContext): Command {
 }
 
 function listIdentities(context: CommandContext): Command {
-  return addOutput(
-    new Command('list').description('List identities, the one that was used last first'),
-  ).action(
-    context.action<{ output: OutputFormat }>(async ({ options, api }) => {
+  const command = new Command('list').description('List identities, the one that was used last first');
+  return addListing(command).action(
+    context.action<ListingOptions>(async ({ options, api }) => {
       const { identities } = await api.admin.listIdentities({});
-      await writeList(context.out, options.output, IDENTITIES, [identities]);
-      return 'ok';
+      return writeListing(context, options, IDENTITIES, [identities], 'no identities yet');
     }),
   );
 }
