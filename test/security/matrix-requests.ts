@@ -138,6 +138,8 @@ export const CALLS: Readonly<Record<string, MatrixCall>> = {
   [`${HARDWARE}ListHardwareLog`]: machine,
   [`${HARDWARE}GetLemonScore`]: machine,
   [`${HARDWARE}ListLemons`]: listed(),
+  [`${HARDWARE}GetEraseCertificate`]: machine,
+  [`${HARDWARE}GetBurnIn`]: machine,
   [`${HARDWARE}InspectMachine`]: machine,
   [`${BMC}GetPower`]: machine,
   [`${BMC}ChangePower`]: named(({ machineId }) => ({ machineId, requestId: requestId(), action: 'on' })),
