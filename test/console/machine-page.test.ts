@@ -129,7 +129,6 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     const page = await console.open({ path: '/machines/failing-1' });
     const retry = panel(page, 'Next steps').getByRole('button', { name: 'Retry stage' });
     await retry.waitFor();
-    await page.getByText('needs help').waitFor();
     await console.server.machines.updateMachine({
       machine: { machineId: 'failing-1' },
       updateMask: { paths: ['labels.fake/fail-step'] },
