@@ -3,7 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ACTOR_KINDS } from '../src/domain/actor.ts';
 import { presenceLifecycle } from '../src/domain/agent/presence.ts';
 import { CONDITION_TYPES, type Conditions } from '../src/domain/condition/condition.ts';
+import type { ConsoleState } from '../src/domain/console/console.ts';
 import { EVENT_KINDS } from '../src/domain/event.ts';
+import type { BurnInState } from '../src/domain/hardware/burn-in.ts';
 import { OVERWRITES } from '../src/domain/install/erasure.ts';
 import { installLifecycle } from '../src/domain/install/install-state.ts';
 import { BOOT_PURPOSES } from '../src/domain/install/node.ts';
@@ -44,6 +46,19 @@ const EVENT = `INSERT INTO events (kind, subject, from_state, to_state, actor_ki
 const CHECK_VIOLATION = '23514';
 
 /** Each closed set of the domain, and a statement that stores one value of it. */
+const BURN_IN_STATES = Object.keys({
+  ordered: true,
+  running: true,
+  passed: true,
+  failed: true,
+} satisfies Record<BurnInState, true>);
+const CONSOLE_STATES = Object.keys({
+  closed: true,
+  connecting: true,
+  open: true,
+  waiting: true,
+} satisfies Record<ConsoleState, true>);
+
 const STORED: ReadonlyArray<readonly [string, readonly string[], string]> = [
   ['machines.phase', statesOf(phaseLifecycle), `UPDATE machines SET phase = $1`],
   ['machines.service', statesOf(serviceLifecycle), `UPDATE machines SET service = $1`],
@@ -62,6 +77,13 @@ const STORED: ReadonlyArray<readonly [string, readonly string[], string]> = [
     `INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, contract, params,
        steps, started_by) VALUES ('op', 'm', 'r', '', 'REBOOT', $1, 'operation', '{}', '[]', '')`,
   ],
+  [
+    'burn_ins.state',
+    BURN_IN_STATES,
+    `INSERT INTO burn_ins (machine_id, operation_id, key, tests, seconds, state, ordered_at)
+     VALUES ('m', 'op', '', '{}', 1, $1, now())`,
+  ],
+  ['consoles.state', CONSOLE_STATES, `INSERT INTO consoles (machine_id, state) VALUES ('m', $1)`],
   ['events.kind', EVENT_KINDS, `${EVENT} VALUES ($1, '', '', '', 'system', '', '', '{}')`],
   ['events.actor_kind', ACTOR_KINDS, `${EVENT} VALUES ('token', '', '', '', $1, '', '', '{}')`],
   [
