@@ -13,6 +13,7 @@ import type { Database, Session } from '../../store/database/database.ts';
 import { appendEvents } from '../../store/events/append-events.ts';
 import { findCertificate, insertCertificate } from '../../store/hardware/erase-certificates.ts';
 import { findHardwareInventories } from '../../store/hardware/hardware-inventories.ts';
+import { startedBy } from '../../store/operations/find-operations.ts';
 
 interface EvidenceDependencies {
   readonly database: Database;
@@ -36,7 +37,7 @@ export function createEraseEvidence({ database, now, signingKey }: EvidenceDepen
           format: CERTIFICATE_FORMAT,
           machine: await identityOf(session, call.machine),
           operation_id: operationId,
-          requested_by: await startedBy(session, operationId),
+          requested_by: (await startedBy(session, operationId)) ?? '',
           erased_by: erasedBy,
           outcome: erasure.outcome,
           drives: erasure.disks.map(({ at, ...disk }) => ({ ...disk, erased_at: at ?? erasure.at })),
@@ -82,13 +83,4 @@ async function identityOf(session: Session, { machineId, spec }: Machine): Promi
     serial_number: system?.serial_number ?? spec.serial,
     uuid: system?.uuid ?? '',
   };
-}
-
-async function startedBy(session: Session, operationId: string): Promise<string> {
-  const [row] = await session.run<{ started_by: string }>(
-    'operation-started-by',
-    'SELECT started_by FROM operations WHERE operation_id = $1',
-    [operationId],
-  );
-  return row?.started_by ?? '';
 }

@@ -19,6 +19,7 @@ import { findHardwareVersion } from '../../store/hardware/hardware-versions.ts';
 import { isHardwareTaken } from '../../store/machines/machine-hardware.ts';
 import { lockMachines, writeMachines } from '../../store/machines/machine-rows.ts';
 import { findMachines } from '../../store/machines/machines.ts';
+import { startedBy } from '../../store/operations/find-operations.ts';
 import { machineChanges, machineEvent } from '../machines/inventory.ts';
 import { readInventory } from '../nodes/inventory-input.ts';
 import { freeAddresses } from '../nodes/node-inventory.ts';
@@ -50,7 +51,7 @@ export function createHardwareInventories({ database, now }: InventoryDependenci
         if (!machine) return;
         const operationId = operationOf(call);
         const report = { source: 'bmc', inventory, at: now(), operationId, key: call.key } as const;
-        const foundBy = await startedBy(session, operationId);
+        const foundBy = (await startedBy(session, operationId)) ?? actorLabel(INSPECTION);
         const recorded = await recordInventory(session, machineId, { ...report, foundBy });
         const events = inventoryEvents(machineId, operationId, recorded);
         if (events.length > 0) await appendEvents(session, events);
@@ -69,15 +70,6 @@ async function recordedBy(session: Session, call: ProviderCall): Promise<Recorde
   const isNew = reportedAt.getTime() === changedAt.getTime() && version > 1;
   const stored = isNew ? await findHardwareVersion(session, machineId, 'bmc', version) : null;
   return { version, inventory, changes: stored?.changes ?? null };
-}
-
-async function startedBy(session: Session, operationId: string): Promise<string> {
-  const [row] = await session.run<{ started_by: string }>(
-    'operation-started-by',
-    'SELECT started_by FROM operations WHERE operation_id = $1',
-    [operationId],
-  );
-  return row?.started_by ?? actorLabel(INSPECTION);
 }
 
 function inventoryEvents(

@@ -174,6 +174,12 @@ describe('a plan that was written', () => {
 const SERVERS_OWN = [
   'phase',
   'stage',
+  'power',
+  'power-cap',
+  'clear-log',
+  'bmc-reset',
+  'boot-override',
+  'rotate-password',
   'boot-eraser',
   'replace-hardware',
   'await-replacement',

@@ -20,7 +20,9 @@ it.each([
   ['Force PXE', 'pxe'],
   ['Force Boot from default Hard-Drive', 'disk'],
   ['No override', 'none'],
-  ['Force Boot from CD/DVD', 'other'],
+  ['Force Boot from CD/DVD', 'cdrom'],
+  ['Force Boot into BIOS Setup', 'bios'],
+  ['Force Boot from Floppy/primary removable media', 'other'],
 ])('%s is %s', (selector, device) => {
   expect(parseBootFlags(flags('Valid', selector), STRICT)).toBe(device);
 });

@@ -41,3 +41,13 @@ export async function lastOperationOf(session: Session, machineId: string): Prom
   );
   return row ? operationOf(row) : null;
 }
+
+/** Who asked for an operation. */
+export async function startedBy(session: Session, operationId: string): Promise<string | null> {
+  const [row] = await session.run<{ started_by: string }>(
+    'operation-started-by',
+    'SELECT started_by FROM operations WHERE operation_id = $1',
+    [operationId],
+  );
+  return row?.started_by ?? null;
+}

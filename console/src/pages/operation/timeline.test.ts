@@ -26,7 +26,7 @@ describe('the timeline of steps', () => {
   it('extends the bar of a running step until now', () => {
     const { totalMs, bars } = timelineOf([step(0, 1_000), step(1_000, null)], 4_000);
     expect(totalMs).toBe(4_000);
-    expect(bars[1]).toEqual({ left: 25, width: 75, durationMs: 3_000 });
+    expect(bars[1]).toEqual({ left: 25, width: 75, durationMs: 3_000, from: 1_000, to: 4_000 });
   });
 
   it('keeps very short steps visible and inside the timeline', () => {

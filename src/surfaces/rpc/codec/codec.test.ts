@@ -23,6 +23,12 @@ const texts = fc.oneof(
   fc.constant('\ud83d'),
 );
 
+const plainObjects = fc.dictionary(
+  fc.string({ minLength: 1, maxLength: 20 }),
+  fc.jsonValue({ maxDepth: 2 }),
+  { maxKeys: 3 },
+);
+
 const SCALARS: Partial<Record<ScalarType, fc.Arbitrary<unknown>>> = {
   [ScalarType.STRING]: texts,
   [ScalarType.BOOL]: fc.boolean(),
@@ -40,6 +46,8 @@ function anyMessage(desc: DescMessage, depth: number): fc.Arbitrary<unknown> {
       seconds: fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n }),
       nanos: fc.oneof(fc.constantFrom(0, 5_000_000, 7_000), fc.nat(999_999_999)),
     });
+  // The library represents a Struct by a plain object.
+  if (desc.typeName === 'google.protobuf.Struct') return plainObjects;
   const fields = desc.fields
     .filter(({ oneof }) => !oneof)
     .map((field) => [field.localName, anyValue(field, depth)]);
