@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { credentialsConfiguration } from '../../src/connections/credential-source.ts';
+import { testStub } from '../../src/domain/install/unified-image.fixture.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { fresh } from '../api/fleet.ts';
 import { bmcFields } from '../datacenter/bmc-site.ts';
@@ -43,7 +44,7 @@ export interface BmcScenarioSite {
   stop(): Promise<void>;
 }
 
-const IMAGE = 'debian-13';
+export const IMAGE = 'debian-13';
 
 export async function openBmcScenarioSite(): Promise<BmcScenarioSite> {
   const { problem } = needs('ipmi', 'sshd');
@@ -114,6 +115,8 @@ export async function openBmcScenarioSite(): Promise<BmcScenarioSite> {
     netboot: { base_url: 'http://127.0.0.1:9' },
   });
   await addImage(server, IMAGE);
+  // For an installer that firmware loads by HTTP.
+  writeFileSync(join(server.bootDir, 'linux.efi.stub'), testStub());
   const parts: BmcScenarioSite['parts'] = [first, host, mixedUp, vault];
   return {
     server,

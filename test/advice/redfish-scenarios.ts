@@ -3,7 +3,7 @@ import { fresh } from '../api/fleet.ts';
 import { newMac } from '../nodes/rest.ts';
 import type { RedfishFault } from '../parts/redfish/redfish-fault.ts';
 import { RedfishSimulator } from '../parts/redfish/simulator.ts';
-import type { BmcScenarioSite } from './bmc-scenarios.ts';
+import { type BmcScenarioSite, IMAGE } from './bmc-scenarios.ts';
 import { type Failing, runOf, type Scenarios, setSpec, step } from './scenario.ts';
 
 interface RedfishMachine {
@@ -59,7 +59,7 @@ export const REDFISH_SCENARIOS = {
     const machineId = fresh('redfish');
     const spec = { provider: 'http-alone', bmcEndpoint: bmc.url, macAddresses: [newMac()] };
     await site.server.machines.registerMachine({ machine: { machineId, spec } });
-    const fromNetwork = step({ case: 'netboot', value: { mode: 'PXE' } });
+    const fromNetwork = step({ case: 'netboot', value: { mode: 'PXE', image: IMAGE } });
     const operationId = await runOf(site.server, machineId, fromNetwork);
     return { machineId, operationId, fix: async () => bmc.becomes('standard') };
   },

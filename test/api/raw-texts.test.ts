@@ -228,7 +228,10 @@ test('a pool that could not be stored is one that is not there', async () => {
 test('a plan says in our words what is wrong with it', async () => {
   const steps = (kind: unknown) => [{ name: 'a', kind }] as never;
   for (const [kind, text] of [
-    [{ case: 'netboot', value: { mode: 'X' } }, 'plan.steps[0].netboot.mode: must be one of PXE, DISK, CD'],
+    [
+      { case: 'netboot', value: { mode: 'X' } },
+      'plan.steps[0].netboot.mode: must be one of PXE, DISK, CD, BIOS, NONE',
+    ],
     [
       { case: 'rma', value: {} },
       'plan.steps[0].rma.action: must be one of drain-check, graceful-shutdown, mark-rma',
