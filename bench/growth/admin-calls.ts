@@ -153,6 +153,19 @@ export const ADMIN_ACCESS: readonly GrowthCall[] = [
   }),
   unary(admin.listTokens, { use: 'daily', request: () => ({}) }),
   unary(admin.listSessions, { use: 'daily', request: () => ({}) }),
+  unary(admin.listIdentities, { use: 'daily', request: () => ({}) }),
+  unary(admin.revokeIdentity, {
+    use: 'seldom',
+    request: ({ unique }) => ({ identity: `corp:${unique}`, reason }),
+  }),
+  unary(admin.restoreIdentity, {
+    use: 'seldom',
+    request: async ({ client, unique }) => {
+      const identity = `corp:${unique}`;
+      await client.unary(admin.revokeIdentity, { identity, reason });
+      return { identity, reason };
+    },
+  }),
   unary(admin.revokeToken, { use: 'seldom', request: async (turn) => ({ name: await token(turn) }) }),
   unary(admin.rotateToken, { use: 'seldom', request: async (turn) => ({ name: await token(turn) }) }),
   stream(admin.exportAudit, {

@@ -2,6 +2,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { SERVICES } from '../../src/surfaces/access/known-methods.ts';
 import { ADMIN_ACCESS, ADMIN_LEFT_OUT, ADMIN_MACHINES, ADMIN_OPERATIONS } from './admin-calls.ts';
+import { BMC_LEFT_OUT, CONSOLE_CALLS } from './bmc-calls.ts';
 import type { GrowthCall, LeftOut } from './call.ts';
 import { FLEET_CALLS, VIEW_CALLS } from './fleet-calls.ts';
 import { HARDWARE_CALLS, HARDWARE_LEFT_OUT } from './hardware-calls.ts';
@@ -22,9 +23,10 @@ export const CALLS: readonly GrowthCall[] = [
   ...ROLLOUT_CALLS,
   ...BUDGET_CALLS,
   ...HARDWARE_CALLS,
+  ...CONSOLE_CALLS,
 ];
 
-export const LEFT_OUT: readonly LeftOut[] = [...ADMIN_LEFT_OUT, ...HARDWARE_LEFT_OUT];
+export const LEFT_OUT: readonly LeftOut[] = [...ADMIN_LEFT_OUT, ...HARDWARE_LEFT_OUT, ...BMC_LEFT_OUT];
 
 export const fullName = (method: DescMethod): string => `${method.parent.typeName}/${method.name}`;
 

@@ -31,6 +31,7 @@ const view = ({ unique }: Turn) => ({
 });
 
 export const FLEET_CALLS: readonly GrowthCall[] = [
+  unary(fleet.listProviders, { use: 'daily', request: () => ({}) }),
   unary(fleet.whoAmI, { use: 'daily', request: () => ({}) }),
   unary(fleet.getOverview, { use: 'daily', request: () => ({}) }),
   unary(fleet.countMachines, {

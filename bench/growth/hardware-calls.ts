@@ -43,4 +43,6 @@ export const HARDWARE_CALLS: readonly GrowthCall[] = [
 
 export const HARDWARE_LEFT_OUT: readonly LeftOut[] = [
   { method: hardware.diffHardware, why: 'needs a machine whose hardware was found to change' },
+  { method: hardware.getEraseCertificate, why: 'needs disks that were erased' },
+  { method: hardware.getBurnIn, why: 'needs a burn-in' },
 ];

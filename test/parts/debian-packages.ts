@@ -45,6 +45,7 @@ export const REQUIREMENTS = {
     purpose: 'BMCs',
     tests: [
       'test/datacenter/',
+      'test/bmc/ipmi-verbs',
       'test/advice/bmc',
       'test/nodes/erasure',
       'test/netboot/',
