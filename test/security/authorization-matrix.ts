@@ -221,6 +221,8 @@ const WHOLE_FLEET: readonly string[] = [
   'baremetal.admin.v1.AdminService/ExportAudit',
   'baremetal.admin.v1.AdminService/GetAuditKey',
   'baremetal.admin.v1.AdminService/RotateAuditKey',
+  'baremetal.admin.v1.AdminService/RevokeIdentity',
+  'baremetal.admin.v1.AdminService/RestoreIdentity',
   'GET /api/v1/images/:name/upload',
   'PUT /api/v1/images/:name/content',
   'DELETE /api/v1/images/:name',

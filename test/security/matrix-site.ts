@@ -268,7 +268,10 @@ async function strangersOfIssuer({ server, issuer }: Parts): Promise<CallerKind[
 }
 
 /** A plan, a workflow, an image, a spare token and a session that belong to the tenant. */
-export async function addOwned(server: TestServer, { name, scope, tokens }: Tenant): Promise<void> {
+export async function addOwned(
+  server: TestServer,
+  { name, scope, tokens, machineId }: Tenant,
+): Promise<void> {
   const steps = [{ name: 'boot', kind: { case: 'reboot' as const, value: {} } }];
   await server.client(AdminService, tokens.admin).createPlan({ plan: { planId: `${name}-plan`, steps } });
   await rest(server, tokens.admin, 'POST', '/api/v1/workflows', { name: `${name}-workflow` });
@@ -283,6 +286,15 @@ export async function addOwned(server: TestServer, { name, scope, tokens }: Tena
     `INSERT INTO images (image_name, sha256, size_bytes, created_by, scope_terms)
      SELECT $1, repeat('0', 64), 1, 'admin:matrix', scope_terms FROM tokens WHERE name = $2`,
     [`${name}-image`, `${name}-viewer`],
+  );
+  await server.sql(
+    `WITH certificate AS (
+       INSERT INTO erase_certificates (machine_id, operation_id, issued_at, document, key_id, public_key, signature)
+       VALUES ($1, 'op-matrix', now(), '{}', 'none', 'none', 'none')
+     )
+     INSERT INTO burn_ins (machine_id, operation_id, key, tests, seconds, state, ordered_at)
+     VALUES ($1, 'op-matrix', 'matrix', '{cpu}', 60, 'passed', now())`,
+    [machineId],
   );
 }
 

@@ -1,6 +1,7 @@
 /** Identities of issuers and client certificates: when each was used last, and ending or restoring its access. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { needsWholeFleet } from '../../../domain/access/scope.ts';
 import { Fault, invalidField, missingField } from '../../../domain/error/fault.ts';
 import { checkText } from '../../../domain/machine/machine-input.ts';
 import type { AdminService, KnownIdentitySchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
@@ -28,7 +29,7 @@ export function identityHandlers(
 
     async revokeIdentity(request, { caller }) {
       const identity = checkIdentity(request.identity);
-      if (caller.scope !== null) throw onlyWithoutScope();
+      if (caller.scope !== null) throw needsWholeFleet('an identity', caller.scope);
       if (identity === caller.actor.id)
         throw invalidField('identity', 'must not be your own: another admin has to revoke it');
       const at = request.at ? timestampDate(request.at) : null;
@@ -41,7 +42,7 @@ export function identityHandlers(
 
     async restoreIdentity(request, { caller }) {
       const identity = checkIdentity(request.identity);
-      if (caller.scope !== null) throw onlyWithoutScope();
+      if (caller.scope !== null) throw needsWholeFleet('an identity', caller.scope);
       const reason = optionalReason(request.reason);
       const restored = await restoreIdentity(dependencies.database, {
         identity,
@@ -69,13 +70,6 @@ function checkIdentity(text: string): string {
       'must be <issuer>:<name> or certificate:<name>; RevokeToken is for tokens',
     );
   return identity;
-}
-
-function onlyWithoutScope(): Fault {
-  return new Fault('PERMISSION_DENIED', {
-    message: 'identities are of the whole server: a caller with a scope cannot revoke or restore them',
-    metadata: {},
-  });
 }
 
 function identityMessage(known: KnownIdentity): MessageInitShape<typeof KnownIdentitySchema> {
