@@ -11,6 +11,7 @@ import { machineHref } from '../../pages.ts';
 import { TableFiller } from '../../ui/table-filler.tsx';
 import type { ListPosition } from './list-position.ts';
 import { features, machineColumns, type Slot } from './machine-columns.tsx';
+import type { SelectedIds } from './selection.ts';
 import { useKeepPosition } from './use-list-position.ts';
 import { isWhole, type MachineList } from './use-machine-list.ts';
 import type { Rows } from './use-machine-rows.ts';
@@ -25,15 +26,15 @@ export interface MachineTableProps {
   readonly columns: readonly string[];
   readonly sort: Sort;
   readonly onSort: (field: string) => void;
-  readonly selected: ReadonlySet<string>;
+  readonly selected: SelectedIds;
   readonly onSelect: (machineId: string, how: 'one' | 'range') => void;
-  readonly onSelectShown: (machineIds: readonly string[]) => void;
+  readonly onSelectAll: () => void;
   /** Where the list was left; updated while the user scrolls. */
   readonly position: { current: ListPosition | null };
 }
 
 export function MachineTable(props: MachineTableProps) {
-  const { list, rows, columns, sort, onSort, selected, onSelect, onSelectShown, position } = props;
+  const { list, rows, columns, sort, onSort, selected, onSelect, onSelectAll, position } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const { slots, rowHeight, heightAbove, heightBelow, scrollTo } = useVisibleRows(list, rows, scroller);
   const { marked, mark } = useTableKeys(list, scroller, scrollTo);
@@ -65,7 +66,7 @@ export function MachineTable(props: MachineTableProps) {
         <thead>
           <tr aria-rowindex={1}>
             <th className="tick">
-              <SelectAll list={list} selected={selected} onSelect={onSelectShown} />
+              <SelectAll list={list} selected={selected} onSelect={onSelectAll} />
             </th>
             {table.getVisibleLeafColumns().map(({ id }) => (
               <Heading key={id} id={id} sort={sort} onSort={onSort} />
@@ -139,8 +140,8 @@ function useMachineColumns(columnKey: string, data: Slot[]) {
 
 interface SelectAllProps {
   readonly list: MachineList;
-  readonly selected: ReadonlySet<string>;
-  readonly onSelect: (machineIds: readonly string[]) => void;
+  readonly selected: SelectedIds;
+  readonly onSelect: () => void;
 }
 
 /** All that match, whatever is in view. */
@@ -157,7 +158,7 @@ function SelectAll({ list, selected, onSelect }: SelectAllProps) {
       ref={(box) => {
         if (box) box.indeterminate = count > 0 && count < ids.length;
       }}
-      onChange={() => onSelect(ids)}
+      onChange={onSelect}
     />
   );
 }

@@ -23,16 +23,7 @@ import type { ListPosition } from './list-position.ts';
 import { MachineTable } from './machine-table.tsx';
 import { SavedViews } from './saved-views.tsx';
 import { SearchBox } from './search-box.tsx';
-import {
-  everything,
-  inOrder,
-  kept,
-  NOTHING,
-  type Selection,
-  toggled,
-  withAllToggled,
-  withRange,
-} from './selection.ts';
+import { everything, inOrder, kept, NOTHING, type Selection, toggled, withRange } from './selection.ts';
 import { storedMachine } from './stored-machine.ts';
 import { isWhole, type MachineList, useMachineList } from './use-machine-list.ts';
 import { type Rows, useMachineRows } from './use-machine-rows.ts';
@@ -132,7 +123,7 @@ export function MachinesPage() {
                 onSort={(field) => show({ sort: nextSort(view.sort, field) })}
                 selected={selection.ids}
                 onSelect={select.one}
-                onSelectShown={select.shown}
+                onSelectAll={selection.ids.size === list.ids.length ? select.none : select.all}
                 position={lastPosition}
               />
             )}
@@ -182,15 +173,11 @@ function useSelection(list: MachineList | null) {
       setSelection((before) => (how === 'range' && list ? withRange(before, list, id) : toggled(before, id))),
     [list],
   );
-  const shown = useCallback(
-    (ids: readonly string[]) => setSelection((before) => withAllToggled(before, ids)),
-    [],
-  );
   const all = () => {
     if (list && isWhole(list)) setSelection(everything(list));
   };
   const none = () => setSelection(NOTHING);
-  return { selection, one, shown, all, none };
+  return { selection, one, all, none };
 }
 
 interface GroupChoiceProps {
