@@ -1,3 +1,4 @@
+// @module-tag extended: agent/with-server.test.ts runs the agent.
 /** Against a real datagram socket, in the file system and in the abstract namespace, which another program reads. */
 
 import { spawnSync } from 'node:child_process';

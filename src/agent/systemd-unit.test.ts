@@ -1,3 +1,4 @@
+// @module-tag extended: agent/ingot-agent.test.ts has the command that writes it.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AgentSettingError, type SettingSources } from './agent-settings.ts';

@@ -1,3 +1,4 @@
+// @module-tag extended: hardware/burn-in.test.ts has the orders; this runs the script.
 /** The burn-in script, on a machine that is files and shell functions. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -231,7 +231,7 @@ function refuseUnread(reply: FastifyReply, error: { readonly code?: string }, st
 /**
  * The time limit of a client runs while this process is too busy to read what the client has already sent: when a
  * fleet comes back at once, those who waited longest would be disconnected as slow. So the limits grow by the delay
- * of the event loop.
+ * of the event loop. They are read when connections are checked, which may come before the timer here: both are late.
  */
 function forgiveOwnLateness(server: FastifyInstance['server'], limits: SlowLimits): () => void {
   const late: Array<{ readonly at: number; readonly ms: number }> = [];
@@ -242,10 +242,13 @@ function forgiveOwnLateness(server: FastifyInstance['server'], limits: SlowLimit
     late.push({ at: now, ms: Math.max(0, now - expectedAt) });
     while ((late[0]?.at ?? now) < now - LATENESS_MEMORY_MS) late.shift();
     expectedAt = now + periodMs;
-    const forgivenMs = late.reduce((sum, { ms }) => sum + ms, 0);
-    server.headersTimeout = limits.headersMs + forgivenMs;
-    server.requestTimeout = limits.requestMs + forgivenMs;
   }, periodMs).unref();
+  const forgivenMs = () =>
+    late.reduce((sum, { ms }) => sum + ms, Math.max(0, performance.now() - expectedAt));
+  Object.defineProperties(server, {
+    headersTimeout: { get: () => limits.headersMs + forgivenMs() },
+    requestTimeout: { get: () => limits.requestMs + forgivenMs() },
+  });
   return () => clearInterval(timer);
 }
 

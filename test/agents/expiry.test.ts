@@ -1,3 +1,4 @@
+// @module-tag extended: story.test.ts has an agent that is lost and comes back.
 /** Missing keepalives: when they are noticed, what they change, and which agents do not expire. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag extended: src/store/agents/redis-keepalives.test.ts has the same store.
 /**
  * The data in Redis and in the log as another program reads them, with the key names and lines that docs/agents.md
  * prints.

@@ -1,3 +1,4 @@
+// @module-tag extended: keepalive-stores.test.ts has both stores; src/domain/machine/availability.test.ts the rules.
 /** A machine that work must not be placed on is not offered, and everything that shows it says why. */
 import { beforeAll, expect, it } from 'vitest';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';

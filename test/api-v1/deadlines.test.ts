@@ -1,3 +1,4 @@
+// @module-tag extended: running.test.ts has steps that time out.
 /** No attempt outlives its limit by more than a second, whatever it waits for. Durations are those of the events. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operationIdOf } from '../../src/domain/v1/run-id.ts';

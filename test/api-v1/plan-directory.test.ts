@@ -1,3 +1,4 @@
+// @module-tag extended: plans.test.ts has plans and their errors.
 /** `ingot serve` with a directory of plans: all of it is loaded, or the server does not start. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

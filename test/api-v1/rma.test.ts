@@ -1,3 +1,4 @@
+// @module-tag extended: running.test.ts has plans; src/domain/machine has the phase.
 /** Returning a machine that is in service: its run drains it first, and records what it observed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operationIdOf } from '../../src/domain/v1/run-id.ts';

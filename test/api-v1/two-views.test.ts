@@ -1,3 +1,4 @@
+// @module-tag extended: running.test.ts and starting.test.ts have runs; v2 reads the same rows.
 /** One machine, two APIs: what is done in either is seen in both, each in its own words. */
 import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag extended: src/connections has the networks; this has the calls that name addresses.
 /** Where the server lets itself be sent, and what viewers see of it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

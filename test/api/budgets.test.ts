@@ -1,3 +1,4 @@
+// @module-tag extended: rollouts/run.test.ts keeps a budget.
 /** Disruption budgets: every start that takes a machine out of service obeys them, however it is asked for. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -92,7 +92,9 @@ describe('what each action does', () => {
     expect(again.steps[0]?.retryCount).toBe(1);
   });
 
-  it('resume goes on from the failed step; steps that succeeded are not done again', async () => {
+  it('resume goes on from the failed step; steps that succeeded are not done again', {
+    tags: ['extended'],
+  }, async () => {
     const machineId = await newMachine(server, {
       phase: 'MAINTENANCE',
       labels: { 'fake/fail-step': 'repave' },
@@ -126,7 +128,7 @@ describe('what each action does', () => {
     expect(phaseOf(await ended(server, operation))).toBe('SUCCEEDED');
   });
 
-  it('restart_clean undoes what was done, then starts again', async () => {
+  it('restart_clean undoes what was done, then starts again', { tags: ['extended'] }, async () => {
     const machineId = await newMachine(server, {
       phase: 'MAINTENANCE',
       labels: { 'fake/fail-step': 'repave' },
@@ -144,7 +146,7 @@ describe('what each action does', () => {
     expect(undone.map(({ subject }) => subject)).toContain('netboot');
   });
 
-  it('adopt accepts what is seen to be done, and ends reconciled', async () => {
+  it('adopt accepts what is seen to be done, and ends reconciled', { tags: ['extended'] }, async () => {
     const machineId = await newMachine(server, {
       phase: 'MAINTENANCE',
       labels: { 'fake/fail-step': 'netboot' },
@@ -173,7 +175,9 @@ describe('what each action does', () => {
     expect(phaseOf(await ended(server, { operationId }))).toBe('SUCCEEDED');
   });
 
-  it('hold freezes a running operation, and the machine says that an operator must inspect it', async () => {
+  it('hold freezes a running operation, and the machine says that an operator must inspect it', {
+    tags: ['extended'],
+  }, async () => {
     const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/step-ms': '1000' } });
     const operation = await start(server, 'REBOOT', machineId);
     await waitingAt(server, operation, 'reboot');
@@ -275,7 +279,9 @@ describe('what each action does', () => {
     expect((await read(operationId)).status).toBe('failed_retryable');
   });
 
-  it('every action is recorded with its time, its actor and its reason, and each viewer can read it', async () => {
+  it('every action is recorded with its time, its actor and its reason, and each viewer can read it', {
+    tags: ['extended'],
+  }, async () => {
     const { machineId, operationId } = await failedReboot();
     await act(operationId, 'mark_manual_intervention_required', 'smoke');
     await act(operationId, 'resume', 'no smoke');

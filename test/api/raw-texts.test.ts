@@ -1,3 +1,4 @@
+// @module-tag extended: unstorable-text.test.ts has texts that can't be stored, bad-input.test.ts what is refused.
 /** Whatever is sent to whichever surface, no answer has the text of a validator, a parser or the database in it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';

@@ -1,3 +1,4 @@
+// @module-tag extended: fleet/machines.test.ts has filters; this keeps them.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ViewService } from '../../src/gen/baremetal/fleet/v1/view_service_pb.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';

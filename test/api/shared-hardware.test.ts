@@ -1,3 +1,4 @@
+// @module-tag extended: spec-fields.test.ts has addresses that another machine has.
 /** No two machines share a MAC address, a BMC (with the path of its system) or an SSH endpoint. */
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';

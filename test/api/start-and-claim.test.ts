@@ -1,3 +1,4 @@
+// @module-tag extended: idempotency.test.ts and phases.test.ts start operations of each kind.
 /** An operation that its start claims leaves the same story as one that a replica claims later, in fewer transactions. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../parts/server.ts';

@@ -1,3 +1,4 @@
+// @module-tag extended: sessions.test.ts and new-token.test.ts have tokens that end.
 /** How tokens live and end: expiry, rotation, use, and what becomes of open streams. */
 import { readFileSync, statSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';

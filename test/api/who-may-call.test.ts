@@ -1,3 +1,4 @@
+// @module-tag extended: security/authorization-matrix.test.ts has every method; this has tokens that are wrong in each way.
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @module-tag extended: operator-actions.test.ts ends operations in each way.
 /** However a workflow ends, no machine is left in a state that only an operation may own. */
 
 import { createServer, type Server } from 'node:http';

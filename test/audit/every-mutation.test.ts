@@ -1,3 +1,4 @@
+// @module-tag extended: changes.test.ts and refusals.test.ts have events of each kind; this has a row for each call.
 /**
  * Every method and every route is here: one that only reads, one that is called below and must leave an event of its call, or one
  * that says why not. A new one fails until it has its row.

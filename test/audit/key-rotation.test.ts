@@ -1,3 +1,4 @@
+// @module-tag extended: chain.test.ts verifies with one key.
 /** The key of the audit chain is replaced: by a call, which the key before it confirms, or because its replica stays away. */
 import {
   copyFileSync,

@@ -1,3 +1,4 @@
+// @module-tag extended: chain.test.ts seals and verifies; this does it with two replicas.
 /** One chain for all replicas: one of them seals at a time, and another goes on when it is gone. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

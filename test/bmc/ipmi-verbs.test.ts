@@ -1,3 +1,4 @@
+// @module-tag extended: redfish-verbs.test.ts has the same verbs, and ipmi-texts its parsers.
 /** What people have a BMC do, over IPMI, through the API of a real server, ipmitool and ipmi_sim. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

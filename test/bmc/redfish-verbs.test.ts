@@ -92,7 +92,9 @@ describe('the power of a machine', () => {
     expect(on.startedBy).toMatch(/^admin:/);
   });
 
-  it('is cycled by one command where the BMC has it, and otherwise switched off and on', async () => {
+  it('is cycled by one command where the BMC has it, and otherwise switched off and on', {
+    tags: ['extended'],
+  }, async () => {
     bmc.system.reset('On');
     const switched = await power('cycle');
     expect(phaseOf(switched), switched.error?.message).toBe('SUCCEEDED');
@@ -125,7 +127,9 @@ describe('the power of a machine', () => {
     expect((await refusal(api().setPowerCap({ ...start(), watts: 0 }))).reason).toBe('INVALID_FIELD');
   });
 
-  it('is capped by EnvironmentMetrics on newer BMCs, within what they take', async () => {
+  it('is capped by EnvironmentMetrics on newer BMCs, within what they take', {
+    tags: ['extended'],
+  }, async () => {
     bmc.becomes('nvidia');
     const capped = await ended(server, await api().setPowerCap({ ...start(), watts: 450 }));
     expect(phaseOf(capped), capped.error?.message).toBe('SUCCEEDED');
@@ -154,7 +158,9 @@ describe('the indicator', () => {
     expect(events.find(({ to }) => to === 'on')?.comment).toBe('swap a disk');
   });
 
-  it('is switched off by hand, and by the server later where its BMC does not answer', async () => {
+  it('is switched off by hand, and by the server later where its BMC does not answer', {
+    tags: ['extended'],
+  }, async () => {
     await api().locateMachine({ machineId, duration: '1h' });
     await api().locateMachine({ machineId, off: true });
     expect(bmc.indicator.isOn).toBe(false);
@@ -232,7 +238,7 @@ describe('the boot override', () => {
     expect((await api().getBootOverride({ machineId })).path).toBe('http://192.0.2.7:8080');
   });
 
-  it('that is accepted and forgotten is a failure in words', async () => {
+  it('that is accepted and forgotten is a failure in words', { tags: ['extended'] }, async () => {
     bmc.fault = 'ignores-boot';
     const done = await ended(server, await api().setBootOverride({ ...start(), source: 'pxe' }));
     expect(done.error?.code).toBe('BOOT_DEVICE_NOT_SET');
@@ -242,13 +248,18 @@ describe('the boot override', () => {
 describe('the BMC itself', () => {
   beforeEach(() => register());
 
-  it('is restarted, and the operation ends when it answers again', async () => {
-    bmc.system.reset('On');
-    const done = await ended(server, await api().resetBmc(start()));
-    expect(phaseOf(done), done.error?.message).toBe('SUCCEEDED');
-    expect(bmc.managerResets).toEqual(['GracefulRestart']);
-    expect(bmc.system.power).toBe('On');
-  }, 60_000);
+  it(
+    'is restarted, and the operation ends when it answers again',
+    { tags: ['extended'] },
+    async () => {
+      bmc.system.reset('On');
+      const done = await ended(server, await api().resetBmc(start()));
+      expect(phaseOf(done), done.error?.message).toBe('SUCCEEDED');
+      expect(bmc.managerResets).toEqual(['GracefulRestart']);
+      expect(bmc.system.power).toBe('On');
+    },
+    60_000,
+  );
 
   it.each(VENDOR_NAMES)('as of %s has its log cleared', async (vendor) => {
     bmc.becomes(vendor);

@@ -1,3 +1,4 @@
+// @module-tag extended: redfish-verbs.test.ts rotates a password; this ends the server at every point of it.
 /**
  * The password of a BMC, rotated: against a simulated BMC over Redfish and every kind of place that a password is kept in, with a crash at
  * every point. The generic proofs of the step are in src/steps/step-proofs.test.ts.

@@ -1,3 +1,4 @@
+// @module-tag extended: live-views.test.ts has views that refresh; this draws them in a terminal.
 /** On a real pseudo terminal (util-linux's `script`) and through real pipes. */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';

@@ -1,3 +1,4 @@
+// @module-tag extended: machine-page.test.ts opens the tabs of a machine; hardware/inspection.test.ts has what is shown.
 /** The hardware tab of a machine in a browser: slots, score, sensors with charts, log and changes. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

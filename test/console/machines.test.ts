@@ -1,3 +1,4 @@
+// @module-tag extended: machine-page.test.ts and reimage.test.ts use the list of machines.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newMachine, start, waitingAt } from '../api/fleet.ts';

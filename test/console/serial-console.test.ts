@@ -1,3 +1,4 @@
+// @module-tag extended: serial-console/turns.test.ts has the turns; this is the same in a browser.
 /** The serial console in a browser, of a fake machine. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConsoleService } from '../../src/gen/baremetal/fleet/v1/console_service_pb.ts';
@@ -17,13 +18,13 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the serial console of a mach
   }, async () => {
     const page = await console.open({ role: 'operator', path: '/machines/serial-1/console' });
     const terminal = page.getByLabel('Terminal of serial-1');
-    await terminal.getByText('serial-1 login:').first().waitFor();
+    await terminal.getByText('serial-1 login:').first().waitFor({ state: 'attached' });
     await page.getByRole('status').getByText('connected: a fake console').waitFor();
     await page.getByRole('button', { name: 'Take over' }).click();
     await page.getByRole('status').getByText('you write').waitFor();
     await page.keyboard.type('root');
     await page.keyboard.press('Enter');
-    await terminal.getByText('you typed 4 characters: root').first().waitFor();
+    await terminal.getByText('you typed 4 characters: root').first().waitFor({ state: 'attached' });
     await expectAccessible(page);
 
     const other = console.server.client(ConsoleService, console.server.adminToken);
@@ -31,7 +32,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the serial console of a mach
     await reader.shows('you typed 4 characters: root');
     await page.getByRole('status').getByText('1 other has it open').waitFor();
     await other.takeConsole({ sessionId: reader.sessionId, steal: true });
-    await terminal.getByText('took the turn to write from').first().waitFor();
+    await terminal.getByText('took the turn to write from').first().waitFor({ state: 'attached' });
     await page.getByRole('button', { name: 'Ask to write' }).click();
     await page.getByRole('status').getByText('asks for the turn').waitFor();
     await other.releaseConsole({ sessionId: reader.sessionId });

@@ -1,3 +1,4 @@
+// @module-tag extended: machine-page.test.ts signs in and reads live data; this takes the server away.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

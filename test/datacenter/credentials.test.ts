@@ -1,3 +1,4 @@
+// @module-tag extended: src/connections looks credentials up; ipmi.test.ts uses them.
 /**
  * Credentials of machines by reference, through a real server, a real BMC and a real sshd. The scan for secrets has a row for each
  * kind of source: one that is added without a row fails.

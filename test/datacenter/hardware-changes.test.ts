@@ -1,3 +1,4 @@
+// @module-tag extended: redfish.test.ts has the client; src/steps the steps.
 /** Changes of hardware through a simulated BMC with Redfish: step kinds, their handlers, and what the BMC has afterwards. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

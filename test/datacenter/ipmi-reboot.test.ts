@@ -1,3 +1,4 @@
+// @module-tag extended: ipmi.test.ts switches power; steps.test.ts reboots.
 /** Reboots of a host that has both: a BMC that switches its power, and an sshd that reports the current boot id. */
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// @module-tag extended: src/providers/datacenter has the parsers.
 /** Sensors and the event log of a real BMC over IPMI, read by a server on a schedule. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';

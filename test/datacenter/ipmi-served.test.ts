@@ -1,3 +1,4 @@
+// @module-tag extended: ipmi.test.ts has the BMC; api/failures.test.ts how failures are served.
 /** Operations and runs of a real server on machines whose power is behind a real BMC. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';

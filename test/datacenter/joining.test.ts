@@ -1,3 +1,4 @@
+// @module-tag extended: cluster-api.test.ts joins; this refuses in each way.
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { needs } from '../parts/debian-packages.ts';

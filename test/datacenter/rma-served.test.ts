@@ -1,3 +1,4 @@
+// @module-tag extended: steps.test.ts has the step.
 /** An RMA as a client starts it, of a machine whose power is behind a real BMC and whose node is in a cluster. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';

@@ -1,3 +1,4 @@
+// @module-tag extended: redfish-sushy.test.ts has a client that we did not write.
 /**
  * A Redfish service that we did not write: the emulator of OpenStack's sushy-tools with its fake driver. Debian does not package it, so the test needs its
  * sources, in the folder that INGOT_SUSHY_TOOLS names, and Debian's Flask; record 0068 says what it showed.

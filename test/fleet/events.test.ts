@@ -1,3 +1,4 @@
+// @module-tag extended: audit/changes.test.ts and api/watching.test.ts read the same events.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toJsonString } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';

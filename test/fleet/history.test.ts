@@ -1,3 +1,4 @@
+// @module-tag extended: fleet/overview.test.ts has the counts of now.
 /** The fleet over time: samples of its states, and operations by the hour in which they ended. */
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, expect, test } from 'vitest';

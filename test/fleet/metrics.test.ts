@@ -1,3 +1,4 @@
+// @module-tag extended: fleet/overview.test.ts has the same counts; src/surfaces writes them as text.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { METRIC_NAMES } from '../../src/domain/agent/agent.ts';

@@ -1,3 +1,4 @@
+// @module-tag extended: cli/hardware.test.ts and src/domain/hardware have scores and logs; this reads them from BMCs on a schedule.
 /** Sensors, health and logs of BMCs, read on a schedule by a real server: from simulated Redfish BMCs of several vendors. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

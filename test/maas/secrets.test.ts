@@ -1,3 +1,4 @@
+// @module-tag extended: client.test.ts has what a message may contain; this scans every table.
 /** Keys, passwords and user data go to MAAS and nowhere else, whatever MAAS answers. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:https';

@@ -1,3 +1,4 @@
+// @module-tag extended: strict-maas.test.ts has refusals; reimage.test.ts the disks.
 /** Workflows against a MAAS that behaves as its source says: erased disks and failed tests. */
 import { describe, expect, it } from 'vitest';
 import {

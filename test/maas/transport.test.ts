@@ -1,3 +1,4 @@
+// @module-tag extended: client.test.ts has the errors of an upstream; strict-maas.test.ts a MAAS that refuses.
 /** What happens on the way to MAAS and back: refusals, faults, slowness, silence, and what is sent again. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

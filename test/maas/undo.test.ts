@@ -1,3 +1,4 @@
+// @module-tag extended: decommission.test.ts and onboarding.test.ts undo what they made.
 /** What a cancel or a clean restart undoes of an onboarding: what it created, and nothing else. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';

@@ -1,3 +1,4 @@
+// @module-tag extended: nodes/boot.test.ts has what is served; this has a real dnsmasq.
 /** What a real dnsmasq with our configuration answers to firmware of every kind, in its own network namespace. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// @module-tag extended: boot.test.ts has scripts with digests.
 /** What machines are served is what was put there: digests of boot files, their signatures, and images that were changed. */
 import { createHash } from 'node:crypto';
 import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// @module-tag extended: boot.test.ts and strangers.test.ts have the tokens of a boot.
 /** Boots that fail come to an end, and what machines fetched is recorded. */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

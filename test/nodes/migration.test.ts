@@ -1,3 +1,4 @@
+// @module-tag extended: retired.test.ts and api/operator-actions.test.ts have the states.
 /** Migrations: an identity that moves to replacement hardware, with its history. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post, registration } from '../agents/calls.ts';

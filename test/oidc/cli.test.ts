@@ -1,3 +1,4 @@
+// @module-tag extended: code-flow.test.ts and bearer.test.ts use the same issuer; this signs in from a terminal.
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @module-tag extended: bearer.test.ts has the same issuer without TLS.
 /** An issuer as a company has one: https with an authority of its own, and a console behind a proxy that ends TLS. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';

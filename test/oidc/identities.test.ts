@@ -1,3 +1,4 @@
+// @module-tag extended: security/roles.test.ts and bearer.test.ts map claims to roles.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { oidcConfiguration } from '../../src/surfaces/access/oidc/oidc-configuration.ts';

@@ -1,3 +1,4 @@
+// @module-tag extended: redfish.test.ts passes the same contract; datacenter/ipmi.test.ts works with ipmi_sim.
 /** The datacenter provider, with a real sshd, a BMC that ipmi_sim plays, and a stand-in of a cluster. */
 
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

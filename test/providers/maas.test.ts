@@ -1,3 +1,4 @@
+// @module-tag extended: redfish.test.ts and fake.test.ts pass the same contract; maas/onboarding.test.ts works with the simulator.
 /** The MAAS provider, with a simulated MAAS, a real sshd for what is deployed, and a stand-in of a cluster. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

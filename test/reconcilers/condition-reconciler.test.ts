@@ -1,3 +1,4 @@
+// @module-tag extended: beside-operations.test.ts and conditions-page.test.ts have conditions of a server; src/reconcilers their rules.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimProbes } from '../../src/store/machines/machine-probes.ts';

@@ -1,3 +1,4 @@
+// @module-tag extended: beside-operations.test.ts has probes; src/reconcilers when they are due.
 /** How probes are spread over time, on a database whose clock changes only when the test moves it. */
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag extended: run.test.ts and src/domain have the budget; this has it on two replicas.
 /** Two rollouts and single operations that compete for one budget at the same moment: it is never exceeded. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';

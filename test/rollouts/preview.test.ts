@@ -1,3 +1,4 @@
+// @module-tag extended: api.test.ts previews.
 /** PreviewRollout: one call tells everything, and changes nothing. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag extended: run.test.ts has waves and retries.
 /** The same request again: the same answer, whatever has happened since. Other content under its id: a refusal. */
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

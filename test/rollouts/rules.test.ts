@@ -1,3 +1,4 @@
+// @module-tag extended: run.test.ts has waves and gates, stops.test.ts when it stops.
 /** Stop rules that observe agents and machines, gates that the configuration asks for, and limits in percent. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

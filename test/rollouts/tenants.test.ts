@@ -1,3 +1,4 @@
+// @module-tag extended: security/scopes.test.ts has rollouts of another scope.
 /** Rollouts and budgets of a caller with a scope: those of others do not exist, and only its own machines count. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';

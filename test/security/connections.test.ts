@@ -1,3 +1,4 @@
+// @module-tag extended: limits.test.ts and src/surfaces have the limits; this has clients that keep connections.
 /** What one connection, and one address without credentials, may take of a server: real sockets, on both ports. */
 import { connect as connectHttp2, constants } from 'node:http2';
 import { connect } from 'node:net';

@@ -1,3 +1,4 @@
+// @module-tag extended: src/surfaces/limits has the limit; this sends the frames.
 /** Clients of HTTP/2 that open streams only to reset them, by any code and at any time, are disconnected: both ports, bare frames. */
 import { constants } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

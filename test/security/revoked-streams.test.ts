@@ -1,3 +1,4 @@
+// @module-tag extended: api/sessions.test.ts ends a stream when its token ends.
 /** What is open when its token is revoked, and how long it stays open: streams of every protocol, idle ones too, and downloads. */
 import { createHash, randomBytes } from 'node:crypto';
 import { get, type IncomingMessage } from 'node:http';

@@ -1,3 +1,4 @@
+// @module-tag extended: scopes.test.ts has the promises by method.
 /** What one tenant may find out about another where both want the same thing: hardware, a pool, a name, a stream, a page. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MachineService as MachineServiceV1 } from '../../src/gen/baremetal/v1/machine_service_pb.ts';

@@ -1,3 +1,4 @@
+// @module-tag extended: src/domain/filter bounds filters; this has each list.
 /**
  * How long a list takes must not say how many machines others have. Time can't decide a test, so this counts what the time comes from:
  * the rows that PostgreSQL reads for a caller with a scope, before and after the rest of the fleet has grown.

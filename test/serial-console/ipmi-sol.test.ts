@@ -1,3 +1,4 @@
+// @module-tag extended: redfish.test.ts has a console over SSH, turns.test.ts who types, qemu.test.ts the same BMC.
 /** The console of a machine whose BMC is ipmi_sim: SOL, through a real server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

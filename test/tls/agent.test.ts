@@ -1,3 +1,4 @@
+// @module-tag extended: client-certificates.test.ts has the same certificates.
 /** The agent as it is shipped and a server with TLS: what it trusts, and its certificate in place of a token. */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';

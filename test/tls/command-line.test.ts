@@ -1,3 +1,4 @@
+// @module-tag extended: both-ports.test.ts has the server; this has each flag.
 /** The command line and a server with TLS: what it trusts, for gRPC and for HTTP calls. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @module-tag extended: test/agents/keepalive-stores.test.ts has both stores.
 /** What only Redis can do wrong; what every store promises is in test/agents/keepalive-store-contract.ts. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
