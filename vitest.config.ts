@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { debianPostgres } from './test/parts/debian-postgres.ts';
 import { COMPILED_SOURCES, compiledSources } from './test/setup/compiled-sources.ts';
-import { EXTENDED, ExtendedTests } from './test/setup/extended-tests.ts';
+import { EXTENDED, ExtendedTests, extendedFiles } from './test/setup/extended-tests.ts';
 import { ProcessorTimeTable } from './test/setup/processor-time-table.ts';
 import { SkippedTests } from './test/setup/skipped-tests.ts';
 
@@ -88,6 +88,10 @@ for (const file of ON_DEBIAN.some)
   if (!existsSync(new URL(file, import.meta.url)))
     throw new Error(`vitest.config.ts names ${file}, which has moved`);
 
+/** Set by `npm test`. A file that is left as a whole is not even imported. */
+const leftFiles =
+  process.env.INGOT_TEST_EXTENDED === 'left' ? extendedFiles(['src', 'console/src', 'test']) : [];
+
 /** `npm run test:timing` */
 const isTimed = ['1', 'all'].includes(process.env.INGOT_TEST_TIMING ?? '');
 
@@ -116,7 +120,7 @@ export default defineConfig({
     reporters: [
       'default',
       new SkippedTests(),
-      new ExtendedTests(),
+      new ExtendedTests(leftFiles.length),
       ...(isTimed ? [new ProcessorTimeTable()] : []),
     ],
     sequence: { sequencer: LongestFirst },
@@ -126,7 +130,7 @@ export default defineConfig({
         test: {
           name: 'ingot',
           include: ['{src,console/src,test}/**/*.test.ts'],
-          exclude: ['dist/**', '**/node_modules/**'],
+          exclude: ['dist/**', '**/node_modules/**', ...leftFiles],
           globalSetup: ['test/setup/packages.ts', 'test/setup/postgres.ts'],
         },
       },

@@ -67,7 +67,7 @@ const tests = {
   env: {
     INGOT_TEST_COMPILED: '1',
     INGOT_TEST_PACKAGES: isFast ? '' : 'checked',
-    ...(leavesExtended && { INGOT_TEST_POSTGRES: 'few' }),
+    ...(leavesExtended && { INGOT_TEST_POSTGRES: 'few', INGOT_TEST_EXTENDED: 'left' }),
     ...(isFast && { INGOT_TEST_INSTALL: '0' }),
   },
 };

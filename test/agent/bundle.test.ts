@@ -1,3 +1,4 @@
+// @module-tag extended: ingot-agent.test.ts starts the program.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { dirname } from 'node:path';

@@ -1,3 +1,4 @@
+// @module-tag extended: api/approvals.test.ts has the rules; cli/operator-actions.test.ts the commands of operations.
 /** Second-person approval on the command line: who may decide, and what then becomes of the operation. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';

@@ -140,7 +140,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await panel(page, 'Last operation').getByText('SUCCEEDED', { exact: true }).waitFor();
   });
 
-  it('edits spec and labels, with errors at their fields and the changes of others', async () => {
+  it('edits spec and labels, with errors at their fields and the changes of others', {
+    tags: ['extended'],
+  }, async () => {
     await register('edited-1', { rack: 'r1', row: 'a' });
     const page = await console.open({ path: '/machines/edited-1/configuration' });
     const spec = panel(page, 'Spec and labels');
@@ -324,7 +326,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await page.getByRole('alert').getByText('there is no machine unknown-1').waitFor();
   });
 
-  it('is accessible in light and dark colours, and fits the window', async () => {
+  it('is accessible in light and dark colours, and fits the window', { tags: ['extended'] }, async () => {
     const { server } = console;
     const machineId = 'agent-1';
     await register(machineId, { rack: 'r1' });

@@ -118,7 +118,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('maintenance and reimage, in 
     await page.getByText('the wrong machine').first().waitFor();
   });
 
-  it('a viewer sees everything, but no action is available, and each says why', async () => {
+  it('a viewer sees everything, but no action is available, and each says why', {
+    tags: ['extended'],
+  }, async () => {
     const machineId = await newMachine(console.server, { phase: 'MAINTENANCE' });
     const page = await console.open({ path: `/machines/${machineId}`, role: 'viewer' });
     for (const name of ['Reboot', 'Reimage', 'Exit maintenance']) {

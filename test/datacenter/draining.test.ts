@@ -1,3 +1,4 @@
+// @module-tag extended: cluster-api.test.ts has the cluster; maas/decommission.test.ts drains.
 /** Draining a node through its cluster's API: what is evicted, what stays, what is waited for, and whose a cordon is. */
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

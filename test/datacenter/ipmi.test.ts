@@ -78,7 +78,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(await can.power.bootState(callFor(machine))).toMatchObject({ bootId: null, ready: false });
     });
 
-    it('is not touched by a replica that has lost the operation', async () => {
+    it('is not touched by a replica that has lost the operation', { tags: ['extended'] }, async () => {
       const before = bmc.commands().filter((command) => command.startsWith('set')).length;
       const lost = new Error('the lease is gone');
       const checkHeld = () => {
@@ -133,7 +133,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
   });
 
   describe('a password', () => {
-    it('is never on a command line, nor in any message', async () => {
+    it('is never on a command line, nor in any message', { tags: ['extended'] }, async () => {
       bmc.slowDown(0.3);
       const call = callFor(machine);
       const setting = can.netboot.setBootDevice(call, 'pxe', '');

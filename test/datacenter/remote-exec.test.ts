@@ -1,3 +1,4 @@
+// @module-tag extended: api-v1/ssh-command.test.ts runs commands over the same sshd.
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';

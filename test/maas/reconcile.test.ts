@@ -218,33 +218,32 @@ describe.concurrent('a machine in service', () => {
     expect(conditionOf(await statusOf(server, id), 'Provisioned')).toMatchObject({ status: true });
   });
 
-  it(
-    'is not put back by hand while MAAS disagrees, unless it is forced with a reason; which holds while MAAS says the same',
-    async () => {
-      const machine = await inService();
-      const { id } = machine;
-      const systemId = await systemIdOf(machine);
-      await maas.markBroken(callFor(), systemId, 'smoke');
-      await serviceIs(id, 'quarantined');
-      const call = { machineId: id, service: 'active', reason: 'only a flag' };
-      await expect(server.admin.setServiceState(call)).rejects.toMatchObject({
-        reason: 'UPSTREAM_DISAGREES',
-        message: expect.stringContaining('site-a says Broken, and a node that is active should be Deployed'),
-      });
-      await server.admin.setServiceState({ ...call, force: true });
-      await sleep(A_WHILE_MS);
-      expect(['active', 'offline']).toContain((await statusOf(server, id)).service);
-      expect(await history(id, 'service')).toContain(
-        'quarantined>active by admin forced, although site-a says Broken, and a node that is active should be Deployed: only a flag',
-      );
-      const { upstream } = await server.admin.explainMachine({ machineId: id });
-      expect(upstream).toMatchObject({ acceptedBy: 'admin:admin', acceptedReason: 'only a flag' });
-      // Another state of the upstream is another question.
-      await site.simulator.admin.removeMachine(systemId);
-      await serviceIs(id, 'quarantined');
-    },
-    TIME_LIMIT,
-  );
+  it('is not put back by hand while MAAS disagrees, unless it is forced with a reason; which holds while MAAS says the same', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const machine = await inService();
+    const { id } = machine;
+    const systemId = await systemIdOf(machine);
+    await maas.markBroken(callFor(), systemId, 'smoke');
+    await serviceIs(id, 'quarantined');
+    const call = { machineId: id, service: 'active', reason: 'only a flag' };
+    await expect(server.admin.setServiceState(call)).rejects.toMatchObject({
+      reason: 'UPSTREAM_DISAGREES',
+      message: expect.stringContaining('site-a says Broken, and a node that is active should be Deployed'),
+    });
+    await server.admin.setServiceState({ ...call, force: true });
+    await sleep(A_WHILE_MS);
+    expect(['active', 'offline']).toContain((await statusOf(server, id)).service);
+    expect(await history(id, 'service')).toContain(
+      'quarantined>active by admin forced, although site-a says Broken, and a node that is active should be Deployed: only a flag',
+    );
+    const { upstream } = await server.admin.explainMachine({ machineId: id });
+    expect(upstream).toMatchObject({ acceptedBy: 'admin:admin', acceptedReason: 'only a flag' });
+    // Another state of the upstream is another question.
+    await site.simulator.admin.removeMachine(systemId);
+    await serviceIs(id, 'quarantined');
+  });
 
   it('is offline while its agent is lost, and active when it responds again', {
     tags: ['extended'],
@@ -271,41 +270,40 @@ describe.concurrent('a machine in service', () => {
 });
 
 describe.concurrent('an onboarding', () => {
-  it(
-    'that failed, and came true without us, is adopted and ends reconciled',
-    async () => {
-      const machine = await newMachine(server);
-      await site.simulator.admin.fault({ fault: 'deployment_failure', mac: machine.mac });
-      const operation = await ended(server, await onboard(server, machine.id));
-      expect(operation).toMatchObject({
-        status: 'failed_manual_intervention',
-        error: { code: 'DEPLOYMENT_FAILED' },
-      });
-      const systemId = await systemIdOf(machine);
-      const { user_data: userData } = await site.simulator.admin.machine(systemId);
-      await deployAgain(systemId, userData);
-      const adopted = await until(
-        () => server.operations.getOperation({ operationId: operation.operationId }),
-        ({ status }) => status === 'reconciled',
-        60_000,
-      );
-      expect(adopted.error).toBeUndefined();
-      expect(await statusOf(server, machine.id)).toMatchObject({ service: 'active', activeOperationId: '' });
-      expect(await history(machine.id, 'service')).toEqual([
-        expect.stringContaining('>enrolling'),
-        expect.stringContaining('enrolling>active'),
-      ]);
-      const [recorded] = await server.sql<{ comment: string; actor_id: string }>(
-        `SELECT comment, actor_id FROM events WHERE operation_id = $1 AND comment LIKE 'adopt_observed_state:%'`,
-        [operation.operationId],
-      );
-      expect(recorded).toEqual({
-        comment: 'adopt_observed_state: the upstream says Deployed, and the agent is ready',
-        actor_id: 'drift',
-      });
-    },
-    TIME_LIMIT,
-  );
+  it('that failed, and came true without us, is adopted and ends reconciled', {
+    tags: ['extended'],
+    timeout: TIME_LIMIT,
+  }, async () => {
+    const machine = await newMachine(server);
+    await site.simulator.admin.fault({ fault: 'deployment_failure', mac: machine.mac });
+    const operation = await ended(server, await onboard(server, machine.id));
+    expect(operation).toMatchObject({
+      status: 'failed_manual_intervention',
+      error: { code: 'DEPLOYMENT_FAILED' },
+    });
+    const systemId = await systemIdOf(machine);
+    const { user_data: userData } = await site.simulator.admin.machine(systemId);
+    await deployAgain(systemId, userData);
+    const adopted = await until(
+      () => server.operations.getOperation({ operationId: operation.operationId }),
+      ({ status }) => status === 'reconciled',
+      60_000,
+    );
+    expect(adopted.error).toBeUndefined();
+    expect(await statusOf(server, machine.id)).toMatchObject({ service: 'active', activeOperationId: '' });
+    expect(await history(machine.id, 'service')).toEqual([
+      expect.stringContaining('>enrolling'),
+      expect.stringContaining('enrolling>active'),
+    ]);
+    const [recorded] = await server.sql<{ comment: string; actor_id: string }>(
+      `SELECT comment, actor_id FROM events WHERE operation_id = $1 AND comment LIKE 'adopt_observed_state:%'`,
+      [operation.operationId],
+    );
+    expect(recorded).toEqual({
+      comment: 'adopt_observed_state: the upstream says Deployed, and the agent is ready',
+      actor_id: 'drift',
+    });
+  });
 
   it('that an operator holds stays held, whatever is observed, until the operator adopts it', {
     timeout: TIME_LIMIT,

@@ -1,3 +1,4 @@
+// @module-tag extended: client.test.ts has refusals of MAAS; onboarding.test.ts the workflow.
 /** Workflows against a MAAS that behaves as its source says: owners, locks, power, places. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag extended: boot.test.ts and approval.test.ts have boots; this has one-time URLs.
 /** A URL that an operator gives a machine through its BMC: it identifies the machine, works once, and replaces the MAC address. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';

@@ -1,3 +1,4 @@
+// @module-tag extended: nodes.test.ts has reports; api/unstorable-text.test.ts texts that can't be stored.
 /** A report never loses its status for a side field. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestServer, type TestServer } from '../parts/server.ts';

@@ -1,3 +1,4 @@
+// @module-tag extended: beside-operations.test.ts has a server with its probes.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { TestModule, Vitest } from 'vitest/node';
-import { ExtendedTests } from './extended-tests.ts';
+import { ExtendedTests, extendedFiles } from './extended-tests.ts';
 
 const printed: string[] = [];
 beforeEach(() => {
@@ -22,7 +22,7 @@ function moduleOf(name: string, tagsOfSkipped: readonly string[][], processorSec
 }
 
 function reportOf(tagsFilter: string[] | undefined, ...modules: TestModule[]) {
-  const reporter = new ExtendedTests();
+  const reporter = new ExtendedTests(7);
   reporter.onInit({ config: { tagsFilter } } as Vitest);
   reporter.onTestRunEnd(modules);
   return { printed: [...printed], exitCode: process.exitCode };
@@ -35,14 +35,17 @@ it('npm test says how many tests it leaves to another command', () => {
     moduleOf('three', [[]], 1),
   ];
   expect(reportOf(['!extended'], ...modules)).toEqual({
-    printed: ['Left to npm run test:all: 3 tests in 2 files'],
+    printed: ['Left to npm run test:all: 7 files, and 3 tests in 2 others'],
     exitCode: undefined,
   });
 });
 
 it('npm test fails where a file costs far more than its share, and names it', () => {
   expect(reportOf(['!extended'], moduleOf('dear', [], 100), moduleOf('cheap', [], 5))).toEqual({
-    printed: [expect.stringMatching(/^dear took 100 s of processor time/)],
+    printed: [
+      'Left to npm run test:all: 7 files, and 0 tests in 0 others',
+      expect.stringMatching(/^dear took 100 s of processor time/),
+    ],
     exitCode: 1,
   });
 });
@@ -52,6 +55,12 @@ it('a run of all tests leaves none, and its files may cost what they do', () => 
     printed: [],
     exitCode: undefined,
   });
+});
+
+it('a file that is left as a whole says so in its first line', () => {
+  const files = extendedFiles(['test/setup', 'test/rollouts']);
+  expect(files).toContain('test/rollouts/storm.test.ts');
+  expect(files).not.toContain('test/setup/extended-tests.test.ts');
 });
 
 it('CI runs all tests', () => {

@@ -1,3 +1,4 @@
+// @module-tag extended: who-may-connect.test.ts has the account of a server.
 /** Whose PostgreSQL it is when root starts Ingot. */
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
