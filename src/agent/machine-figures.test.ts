@@ -16,6 +16,8 @@ describe('the figures of this machine', () => {
     expect(Number.parseInt(hardware.memory, 10) * 1024).toBeGreaterThanOrEqual(totalmem() * 0.99);
     expect(hardware.gpu_count).toMatch(/^\d+$/);
     expect(hardware.private_ip).toBe('10.9.8.7');
+    expect(hardware.boot_id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(hardware.uptime_seconds).toBeGreaterThan(0);
   });
 
   it('make sense with every keepalive', async () => {

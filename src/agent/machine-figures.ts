@@ -2,6 +2,7 @@
 import { statfs } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import type { GpuModel, Metrics } from '../domain/agent/agent.ts';
+import { type Boot, readBoot } from './boot.ts';
 import { countContainers } from './containers.ts';
 import { startCpuMeter } from './cpu-meter.ts';
 import { createGpuReaders } from './gpus.ts';
@@ -9,7 +10,7 @@ import { memoryUtilisation, readMemory } from './memory.ts';
 import { findPrivateIp } from './private-ip.ts';
 
 /** The hardware fields of a registration (docs/agents.md). */
-export interface Hardware {
+export interface Hardware extends Boot {
   readonly cpu: string;
   readonly memory: string;
   readonly gpu_count: string;
@@ -36,10 +37,11 @@ export async function startMachineFigures(options: MachineFiguresOptions): Promi
   const millicores = cpus().length * 1000;
   return {
     async hardware(stop) {
-      const [gpus, memory, privateIp] = await Promise.all([
+      const [gpus, memory, privateIp, boot] = await Promise.all([
         gpuReaders.registered(stop),
         readMemory(),
         options.privateIp ?? findPrivateIp(options.serverHost),
+        readBoot(),
       ]);
       return {
         cpu: `${millicores}m`,
@@ -48,6 +50,7 @@ export async function startMachineFigures(options: MachineFiguresOptions): Promi
         gpu_count: String(gpus?.count ?? 0),
         private_ip: privateIp,
         ...(gpus && gpus.models.length > 0 && { gpus: gpus.models }),
+        ...boot,
       };
     },
     async metrics(stop) {

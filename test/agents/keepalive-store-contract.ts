@@ -73,6 +73,7 @@ class Agents {
       machineId,
       tokenHash: hashToken(machineId),
       facts: FACTS,
+      boot: null,
     }));
     await untilNotDeadlocked(() => registerAgents(this.#database, agents, this.#ttls));
     await this.store.put(

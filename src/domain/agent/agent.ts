@@ -61,8 +61,17 @@ export interface AgentAddress {
   readonly poolName: string;
 }
 
+/** The boot of a machine that its agent runs in. */
+export interface AgentBoot {
+  readonly id: string;
+  /** Null: not reported. */
+  readonly uptimeSeconds: number | null;
+}
+
 export interface Registration extends AgentAddress {
   readonly facts: AgentFacts;
+  /** Null: not reported. */
+  readonly boot: AgentBoot | null;
 }
 
 export interface Keepalive extends AgentAddress {

@@ -1,11 +1,12 @@
 /**
  * Reads and checks what an agent sends (docs/agents.md). Unknown fields are ignored. A keepalive counts whatever its details
- * are: a version or a metric that can't be stored is dropped, and the answer names it. The same holds for the models of GPUs in
- * a registration, which are optional.
+ * are: a version or a metric that can't be stored is dropped, and the answer names it. The same holds for the models of GPUs and
+ * the boot in a registration, which are optional.
  */
 import { isIP } from 'node:net';
 import {
   type AgentAddress,
+  type AgentBoot,
   DEFAULT_AGENT_PROVIDER,
   type GpuModel,
   type Keepalive,
@@ -21,6 +22,8 @@ import { checkMachineId, checkText } from '../../domain/machine/machine-input.ts
 const MAX_NAME = 253;
 const MAX_VERSION = 64;
 const MAX_GPUS = 1024;
+/** A hundred years. */
+const MAX_UPTIME_SECONDS = 36_525 * 86_400;
 /** Greater numbers are not exact. */
 const MAX_COUNT = Number.MAX_SAFE_INTEGER;
 
@@ -46,6 +49,7 @@ export function readRegistration(body: Body, proof: AgentProof): Registration {
       privateIp: readIp(requiredString(body, 'private_ip', 64)),
       gpus: readGpus(body.gpus, gpuCount),
     },
+    boot: readBoot(body),
   };
 }
 
@@ -125,6 +129,14 @@ function readGpuCount(text: string): number {
 function readIp(text: string): string {
   if (isIP(text) === 0) throw invalidField('private_ip', 'must be an IPv4 or IPv6 address');
   return text;
+}
+
+const MAX_BOOT_ID = 64;
+
+function readBoot({ boot_id: id, uptime_seconds: uptime }: Body): AgentBoot | null {
+  if (typeof id !== 'string' || id === '' || id.length > MAX_BOOT_ID || !isPlain(id)) return null;
+  const isUptime = typeof uptime === 'number' && uptime >= 0 && uptime <= MAX_UPTIME_SECONDS;
+  return { id, uptimeSeconds: isUptime ? uptime : null };
 }
 
 const MAX_MODEL = 128;

@@ -9,6 +9,7 @@ import type { Actor } from '../../domain/actor.ts';
 import {
   type Agent,
   type AgentAddress,
+  type AgentBoot,
   type AgentFacts,
   type GpuModel,
   METRIC_NAMES,
@@ -20,6 +21,7 @@ import { agentReady, agentRegistered, tokenIssued } from '../../domain/agent/age
 import type { NewEvent } from '../../domain/event.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Database, Session } from '../database/database.ts';
+import { findUnexpectedReboots, recordUnexpectedReboots } from '../hardware/unexpected-reboots.ts';
 import { lockMachineIn, lockMachines, writeChanged, writeMachines } from '../machines/machine-rows.ts';
 import { insertMachine, type MachineInput } from '../machines/machines.ts';
 import type { KeepaliveStore } from './keepalive-store.ts';
@@ -201,14 +203,15 @@ export interface RegisteringAgent {
   readonly machineId: string;
   readonly tokenHash: Buffer;
   readonly facts: AgentFacts;
+  readonly boot: AgentBoot | null;
 }
 
 /** Only for the token that was presented: one that was replaced meanwhile registers nothing. */
 const REGISTER = `
   UPDATE agents a SET hostname = i.hostname, cpu_millicores = i."cpuMillicores", memory_bytes = i."memoryBytes",
-    gpu_count = i."gpuCount", private_ip = i."privateIp", gpus = i.gpus, registered_at = now(), token_expires_at = NULL
+    gpu_count = i."gpuCount", private_ip = i."privateIp", gpus = i.gpus, boot_id = i."bootId", registered_at = now(), token_expires_at = NULL
   FROM jsonb_to_recordset($1::jsonb) AS i("machineId" text, "tokenHash" text, hostname text,
-    "cpuMillicores" bigint, "memoryBytes" bigint, "gpuCount" integer, "privateIp" text, gpus jsonb)
+    "cpuMillicores" bigint, "memoryBytes" bigint, "gpuCount" integer, "privateIp" text, gpus jsonb, "bootId" text)
   WHERE a.machine_id = i."machineId" AND a.token_hash = decode(i."tokenHash", 'hex')
     AND (a.token_expires_at IS NULL OR a.token_expires_at > now())
   RETURNING a.machine_id`;
@@ -229,19 +232,26 @@ export async function registerAgents(
       session,
       agents.map(({ machineId }) => machineId),
     );
+    const reboots = await findUnexpectedReboots(session, agents, machines, ttls.keepaliveSeconds);
     const rows = await session.run<{ machine_id: string }>('register-agents', REGISTER, [
       JSON.stringify(
-        agents.map(({ machineId, tokenHash, facts }) => ({
+        agents.map(({ machineId, tokenHash, facts, boot }) => ({
           machineId,
           tokenHash: tokenHash.toString('hex'),
           ...facts,
+          bootId: boot?.id ?? null,
         })),
       ),
     ]);
     const ids = rows.map((row) => row.machine_id);
     await session.run('registered-agents', REGISTERED, [ids, ttls.keepaliveSeconds]);
     await writeChanged(session, machines, ids, agentRegistered);
-    return new Set(ids);
+    const registered = new Set(ids);
+    await recordUnexpectedReboots(
+      session,
+      reboots.filter(({ machineId }) => registered.has(machineId)),
+    );
+    return registered;
   });
 }
 

@@ -38,7 +38,7 @@ const CANDIDATES = `
     SELECT machine_id FROM operations WHERE finished_at > $1::timestamptz - ${OVERLAP} AND status IN ${FAILED}
     UNION SELECT machine_id FROM hardware_log WHERE found_at > $1::timestamptz - ${OVERLAP}
     UNION SELECT machine_id FROM hardware_versions WHERE found_at > $1::timestamptz - ${OVERLAP} AND version > 1
-    UNION SELECT machine_id FROM machine_reboots WHERE at > $1::timestamptz - ${OVERLAP}
+    UNION SELECT machine_id FROM machine_reboots WHERE found_at > $1::timestamptz - ${OVERLAP}
     UNION (SELECT machine_id FROM machine_lemons WHERE score > 0 AND scored_at < now() - ${SCORED_AGAIN_AFTER}
       ORDER BY scored_at LIMIT 5000)
   ) AS found ORDER BY machine_id`;

@@ -33,6 +33,12 @@ export const AGENT_ROUTES = {
         gpu_count: z.string().meta({ description: 'A number as text, such as "1".' }),
         private_ip: z.string(),
         gpus: z.array(z.strictObject({ model: z.string().max(128), count: z.int().min(1) })).optional(),
+        boot_id: z
+          .string()
+          .max(64)
+          .optional()
+          .meta({ description: 'Of the kernel. Another one than before is a reboot.' }),
+        uptime_seconds: z.number().min(0).optional(),
       }),
     },
     maxBodyBytes: MAX_BODY_BYTES,
