@@ -5,7 +5,7 @@ import { presenceLifecycle } from '../src/domain/agent/presence.ts';
 import { CONDITION_TYPES, type Conditions } from '../src/domain/condition/condition.ts';
 import type { ConsoleState } from '../src/domain/console/console.ts';
 import { EVENT_KINDS } from '../src/domain/event.ts';
-import type { BurnInState } from '../src/domain/hardware/burn-in.ts';
+import type { BurnInPurpose, BurnInState } from '../src/domain/hardware/burn-in.ts';
 import { OVERWRITES } from '../src/domain/install/erasure.ts';
 import { installLifecycle } from '../src/domain/install/install-state.ts';
 import { BOOT_PURPOSES } from '../src/domain/install/node.ts';
@@ -46,6 +46,7 @@ const EVENT = `INSERT INTO events (kind, subject, from_state, to_state, actor_ki
 const CHECK_VIOLATION = '23514';
 
 /** Each closed set of the domain, and a statement that stores one value of it. */
+const BURN_IN_PURPOSES = Object.keys({ test: true, inspection: true } satisfies Record<BurnInPurpose, true>);
 const BURN_IN_STATES = Object.keys({
   ordered: true,
   running: true,
@@ -82,6 +83,12 @@ const STORED: ReadonlyArray<readonly [string, readonly string[], string]> = [
     BURN_IN_STATES,
     `INSERT INTO burn_ins (machine_id, operation_id, key, tests, seconds, state, ordered_at)
      VALUES ('m', 'op', '', '{}', 1, $1, now())`,
+  ],
+  [
+    'burn_ins.purpose',
+    BURN_IN_PURPOSES,
+    `INSERT INTO burn_ins (machine_id, operation_id, key, tests, seconds, state, ordered_at, purpose)
+     VALUES ('m', 'op', '', '{}', 1, 'ordered', now(), $1)`,
   ],
   ['consoles.state', CONSOLE_STATES, `INSERT INTO consoles (machine_id, state) VALUES ('m', $1)`],
   ['events.kind', EVENT_KINDS, `${EVENT} VALUES ($1, '', '', '', 'system', '', '', '{}')`],

@@ -1,7 +1,7 @@
 /** What steps need of the control plane itself, whatever the machine's provider: a dependency of its own, not a capability. */
 import type { HardwareVerdict } from '../domain/hardware/hardware-profile.ts';
 import type { Erasure } from '../domain/install/erasure.ts';
-import type { HardwareInventory } from '../domain/install/hardware-inventory.ts';
+import type { HardwareInventory, InventorySource } from '../domain/install/hardware-inventory.ts';
 import type { ProviderCall } from '../providers/provider.ts';
 import type { HardwareMoves } from './hardware/hardware-moves.ts';
 
@@ -23,9 +23,9 @@ export interface EraseEvidence {
 /** What is known of machines' hardware. */
 export interface HardwareInventories {
   /** What the call has recorded; null: nothing yet, or another has recorded after it. */
-  recordedBy(call: ProviderCall): Promise<RecordedHardware | null>;
+  recordedBy(call: ProviderCall, source: InventorySource): Promise<RecordedHardware | null>;
   /** Twice for one key is once. MAC addresses fill a spec that has none. */
-  record(call: ProviderCall, inventory: HardwareInventory): Promise<void>;
+  record(call: ProviderCall, source: InventorySource, inventory: HardwareInventory): Promise<void>;
   /** What the hardware profiles make of what is known; null: nothing is known. */
   verdict(call: ProviderCall): Promise<HardwareVerdict | null>;
 }

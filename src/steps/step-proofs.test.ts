@@ -71,7 +71,7 @@ function recordedInventories(): ControlPlane {
         const inventory = recorded.get(key);
         return inventory === undefined ? null : { version: 1, inventory, changes: null };
       },
-      record: async ({ key }, inventory) => {
+      record: async ({ key }, _source, inventory) => {
         recorded.set(key, inventory);
       },
       verdict: async () => ({ profiles: ['hgx'], differences: [] }),
@@ -412,6 +412,12 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
       controlPlane: recordedInventories,
       leaves: { tasks: [] },
       undone: ({ task }) => task === null,
+    },
+    'in band, by the installer': {
+      config: { in_band: true },
+      controlPlane: recordedInventories,
+      leaves: { tasks: ['burn-in inspection'] },
+      undone: isAtRest,
     },
   },
   media: {

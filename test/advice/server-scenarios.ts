@@ -101,6 +101,16 @@ export const SERVER_SCENARIOS = {
     return { machineId, operationId, fix: () => setLabels(server, machineId, { 'fake/fail-step': 'none' }) };
   },
 
+  async INSPECTION_FAILED({ server }) {
+    const machineId = await newMachine(server, {
+      phase: 'MAINTENANCE',
+      labels: { 'fake/fail-step': 'burn-in' },
+    });
+    const inspect = step({ case: 'inspect', value: { inBand: true } }, 600);
+    const operationId = await runOf(server, machineId, inspect);
+    return { machineId, operationId, fix: () => setLabels(server, machineId, { 'fake/fail-step': 'none' }) };
+  },
+
   async EXECUTION_FAILED({ server }) {
     const started = await rebootOf(server, { 'fake/fail-step': 'reboot' });
     return { ...started, fix: () => setLabels(server, started.machineId, { 'fake/fail-step': 'none' }) };

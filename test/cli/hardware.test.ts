@@ -36,7 +36,10 @@ it('ingot inspect starts an operation and waits for it, without a question', asy
     }, 20);
   const run = await cli.run('inspect machine-1');
   expect(run.code).toBe(0);
-  expect(cli.fleet.calls.filter(({ method }) => method === 'inspectMachine')).toHaveLength(1);
+  const inBand = await cli.run('inspect machine-1 --in-band');
+  expect(inBand.code).toBe(0);
+  const calls = cli.fleet.calls.filter(({ method }) => method === 'inspectMachine');
+  expect(calls.map(({ request }) => (request as { inBand: boolean }).inBand)).toEqual([false, true]);
 });
 
 describe('ingot hardware', () => {

@@ -224,7 +224,7 @@ const cases: Cases = {
   'burnIn.state': { prepare: switchedOn, run: (call) => site.can.burnIn.state(call) },
   'burnIn.start': {
     prepare: switchedOn,
-    run: (call) => site.can.burnIn.start(call, { tests: ['cpu'], seconds: 10 }),
+    run: (call) => site.can.burnIn.start(call, { purpose: 'test', tests: ['cpu'], seconds: 10 }),
     settled: () => until(() => bmc.isOn()),
   },
   'burnIn.stop': {
@@ -233,6 +233,7 @@ const cases: Cases = {
         machineId: 'm-1',
         operationId: 'op-x',
         key: 'k',
+        purpose: 'test',
         tests: ['cpu'],
         seconds: 10,
       }),

@@ -135,7 +135,10 @@ const cases: Cases = {
   },
   'volumes.taskState': { prepare: FRESH, run: (call) => volumes.taskState(call, 'volume') },
   'burnIn.state': { prepare: FRESH, run: (call) => burnIn.state(call) },
-  'burnIn.start': { prepare: FRESH, run: (call) => burnIn.start(call, { tests: ['cpu'], seconds: 10 }) },
+  'burnIn.start': {
+    prepare: FRESH,
+    run: (call) => burnIn.start(call, { purpose: 'test', tests: ['cpu'], seconds: 10 }),
+  },
   'burnIn.stop': {
     prepare: async () => {
       stopped += 1;

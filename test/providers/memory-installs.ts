@@ -55,7 +55,7 @@ export class MemoryInstalls implements NetworkInstalls {
     order: async (order) => {
       if (this.burnIn?.key === order.key) return;
       const at = new Date();
-      const fresh = { state: 'ordered', percent: 0, results: [], error: '' } as const;
+      const fresh = { state: 'ordered', percent: 0, results: [], inventory: null, error: '' } as const;
       this.burnIn = { ...order, ...fresh, orderedAt: at, sentAt: null, seenAt: null, endedAt: null };
     },
     sent: async () => {

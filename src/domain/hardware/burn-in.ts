@@ -1,4 +1,7 @@
-/** A burn-in: tests of a machine's parts under load, with a time limit, by Ingot's installer. */
+/**
+ * A burn-in: tests of a machine's parts under load, with a time limit, by Ingot's installer. An inspection in band is one without tests:
+ * the installer reports the inventory of the machine, and that is all.
+ */
 
 /** What each test does. */
 export const BURN_IN_TESTS = {
@@ -11,7 +14,11 @@ export const BURN_IN_TESTS = {
 export type BurnInTest = keyof typeof BURN_IN_TESTS;
 export const BURN_IN_TEST_NAMES = Object.keys(BURN_IN_TESTS) as BurnInTest[];
 
+/** What the machine boots its installer for. */
+export type BurnInPurpose = 'test' | 'inspection';
+
 export interface BurnInWish {
+  readonly purpose: BurnInPurpose;
   readonly tests: readonly BurnInTest[];
   readonly seconds: number;
 }
@@ -39,6 +46,8 @@ export interface BurnIn extends BurnInWish {
   readonly state: BurnInState;
   readonly percent: number;
   readonly results: readonly BurnInResult[];
+  /** As an inspection's boot reported it, and not checked yet; null: it did not. */
+  readonly inventory: unknown;
   /** Why it ended without results; empty: it has some. */
   readonly error: string;
   readonly orderedAt: Date;
@@ -54,6 +63,9 @@ export function burnInOutcome(results: readonly BurnInResult[]): 'passed' | 'fai
   const isBad = results.some(({ result }) => result === 'failed');
   return isBad || !results.some(({ result }) => result === 'passed') ? 'failed' : 'passed';
 }
+
+/** The wish of an inspection. */
+export const INSPECTION_WISH: BurnInWish = { purpose: 'inspection', tests: [], seconds: 1 };
 
 /** One sentence that names the parts. */
 export function burnInText({ results, error }: Pick<BurnIn, 'results' | 'error'>): string {

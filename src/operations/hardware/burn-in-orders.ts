@@ -8,11 +8,13 @@ import {
   type BurnInResult,
   burnInOutcome,
   burnInText,
+  INSPECTION_WISH,
 } from '../../domain/hardware/burn-in.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { BurnInOrders } from '../../providers/burn-ins.ts';
 import { appendEvents } from '../../store/events/append-events.ts';
 import {
+  type BurnInReport,
   burnInSent,
   findBurnIn,
   findBurnInByToken,
@@ -33,7 +35,7 @@ export function createBurnInOrders(
   const { database, now } = dependencies;
   return {
     check(_machine, arch) {
-      const prepared = preparedBurnIn(dependencies, { tests: [], seconds: 0 }, arch);
+      const prepared = preparedBurnIn(dependencies, INSPECTION_WISH, arch);
       if ('code' in prepared)
         throw new StepFailure({
           class: 'permanent',
@@ -52,7 +54,11 @@ export function createBurnInOrders(
         const found = await findBurnIn(session, machineId, operationId);
         if (found === null || isOver(found)) return;
         const { percent, results } = found;
-        await recordBurnIn(session, found, { state: 'failed', percent, results, error: reason, at: now() });
+        await recordBurnIn(session, found, {
+          ...{ state: 'failed', percent, results, inventory: null },
+          error: reason,
+          at: now(),
+        });
       });
     },
   };
@@ -79,6 +85,7 @@ const reportSchema = z.looseObject({
   installation_progress: z.number().int().min(0).max(100).catch(0).default(0),
   installation_error: text(1000).catch('').default(''),
   burn_in: z.looseObject({ results: z.array(z.unknown()).catch([]) }).optional(),
+  inventory: z.looseObject({}).nullable().catch(null).default(null),
 });
 
 const REPORTER: Actor = { kind: 'system', id: 'burn-in' };
@@ -101,32 +108,34 @@ export async function reportBurnIn(
   const read = reportSchema.safeParse(body);
   if (!read.success)
     throw invalidField('installation_status', 'must be started, progress, complete or failed');
-  const {
-    installation_status: status,
-    installation_progress: percent,
-    installation_error: error,
-  } = read.data;
   return database.transaction(async (session) => {
     const burnIn = token === null ? null : await findBurnInByToken(session, token, address);
-    if (burnIn === null) throw new Fault('BOOT_NOT_WANTED', { message: 'no burn-in is wanted of this boot' });
-    const reported = readResults(read.data.burn_in?.results ?? []);
-    const results = reported.length > 0 ? reported : burnIn.results;
-    const ended = status === 'complete' ? burnInOutcome(results) : 'failed';
-    const state = status === 'complete' || status === 'failed' ? ended : 'running';
-    const problem = status === 'failed' ? error || 'the installer failed' : '';
-    await recordBurnIn(session, burnIn, {
-      state,
-      percent: status === 'complete' ? 100 : percent,
-      results,
-      error: problem,
-      at: now(),
-    });
-    if (state !== 'running')
-      await appendEvents(session, [event({ ...burnIn, results, error: problem }, state)]);
+    if (burnIn === null) throw new Fault('BOOT_NOT_WANTED', { message: 'nothing is wanted of this boot' });
+    const report = { ...judged(burnIn, read.data), at: now() };
+    await recordBurnIn(session, burnIn, report);
+    // An inspection ends with the events of what it found.
+    if (report.state !== 'running' && burnIn.purpose === 'test')
+      await appendEvents(session, [event({ ...burnIn, ...report }, report.state)]);
     await wakeOperation(session, burnIn.operationId);
     return burnIn.machineId;
   });
 }
+
+function judged(burnIn: BurnIn, report: z.output<typeof reportSchema>): Omit<BurnInReport, 'at'> {
+  const { installation_status: status, installation_error: error, inventory } = report;
+  const reported = readResults(report.burn_in?.results ?? []);
+  const results = reported.length > 0 ? reported : burnIn.results;
+  const percent = status === 'complete' ? 100 : report.installation_progress;
+  const kept = burnIn.purpose === 'inspection' ? inventory : null;
+  const found = { percent, results, inventory: kept };
+  if (status === 'failed') return { ...found, state: 'failed', error: error || 'the installer failed' };
+  if (status !== 'complete') return { ...found, state: 'running', error: '' };
+  if (burnIn.purpose === 'test') return { ...found, state: burnInOutcome(results), error: '' };
+  const isKnown = (kept ?? burnIn.inventory) !== null;
+  return { ...found, state: isKnown ? 'passed' : 'failed', error: isKnown ? '' : NO_INVENTORY };
+}
+
+const NO_INVENTORY = 'the installer reported no inventory';
 
 function event(burnIn: BurnIn, to: string) {
   const { machineId, operationId, results } = burnIn;

@@ -2,7 +2,7 @@
 import { type Actor, actorLabel } from '../../domain/actor.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import { judgeHardware } from '../../domain/hardware/hardware-profile.ts';
-import type { HardwareInventory } from '../../domain/install/hardware-inventory.ts';
+import type { HardwareInventory, InventorySource } from '../../domain/install/hardware-inventory.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { MAX_MACS } from '../../domain/machine/spec-check.ts';
 import { operationOf, type ProviderCall } from '../../providers/provider.ts';
@@ -34,13 +34,13 @@ const INSPECTION: Actor = { kind: 'system', id: 'inspection' };
 
 export function createHardwareInventories({ database, now }: InventoryDependencies): HardwareInventories {
   return {
-    recordedBy: (call) => recordedBy(database, call),
+    recordedBy: (call, source) => recordedBy(database, call, source),
     async verdict({ machine: { machineId } }) {
       const [machine] = await findMachines(database, [machineId], null);
       if (!machine || machine.hardware === null) return null;
       return judgeHardware(machine, await readHardwareProfiles(database));
     },
-    async record(call, found) {
+    async record(call, source, found) {
       const { machineId } = call.machine;
       // What a BMC says may be anything: it passes the same checks as what an installer reports.
       const inventory =
@@ -50,10 +50,10 @@ export function createHardwareInventories({ database, now }: InventoryDependenci
         const machine = (await lockMachines(session, [machineId])).get(machineId);
         if (!machine) return;
         const operationId = operationOf(call);
-        const report = { source: 'bmc', inventory, at: now(), operationId, key: call.key } as const;
+        const report = { source, inventory, at: now(), operationId, key: call.key } as const;
         const foundBy = (await startedBy(session, operationId)) ?? actorLabel(INSPECTION);
         const recorded = await recordInventory(session, machineId, { ...report, foundBy });
-        const events = inventoryEvents(machineId, operationId, recorded);
+        const events = inventoryEvents(machineId, operationId, source, recorded);
         if (events.length > 0) await appendEvents(session, events);
         await judgeMachines(session, [machineId], INSPECTION, operationId);
       });
@@ -62,19 +62,24 @@ export function createHardwareInventories({ database, now }: InventoryDependenci
   };
 }
 
-async function recordedBy(session: Session, call: ProviderCall): Promise<RecordedHardware | null> {
+async function recordedBy(
+  session: Session,
+  call: ProviderCall,
+  source: InventorySource,
+): Promise<RecordedHardware | null> {
   const { machineId } = call.machine;
-  const kept = await findReportedBy(session, machineId, 'bmc', call.key);
+  const kept = await findReportedBy(session, machineId, source, call.key);
   if (kept === null) return null;
   const { version, inventory, reportedAt, changedAt } = kept;
   const isNew = reportedAt.getTime() === changedAt.getTime() && version > 1;
-  const stored = isNew ? await findHardwareVersion(session, machineId, 'bmc', version) : null;
+  const stored = isNew ? await findHardwareVersion(session, machineId, source, version) : null;
   return { version, inventory, changes: stored?.changes ?? null };
 }
 
 function inventoryEvents(
   machineId: string,
   operationId: string,
+  source: InventorySource,
   { version, changes }: RecordedInventory,
 ): NewEvent[] {
   if (changes !== null && changes.length === 0) return [];
@@ -82,13 +87,13 @@ function inventoryEvents(
   return [
     {
       kind: 'hardware',
-      subject: 'bmc',
+      subject: source,
       from: version === 1 ? '' : `version ${version - 1}`,
       to: `version ${version}`,
       actor: INSPECTION,
       comment: changes === null ? 'hardware inventory taken' : 'the hardware changed',
       metadata: {
-        source: 'bmc',
+        source,
         ...(changes !== null && {
           changes: [...changes.slice(0, MOST_CHANGES), ...(more > 0 ? [`${more} more`] : [])],
         }),
@@ -127,11 +132,14 @@ async function fillMacAddresses(
           },
         ],
       );
-      call.log(`spec.mac_addresses was empty: ${free.join(', ')} from the BMC`);
+      call.log(`spec.mac_addresses was empty: ${free.join(', ')} from what was found`);
     });
   } catch (error) {
     // Another machine took an address meanwhile: the next inspection adds the others.
     if (!isHardwareTaken(error)) throw error;
-    call.log('a MAC address of the BMC is that of another machine; spec.mac_addresses stays empty', 'stderr');
+    call.log(
+      'a MAC address that was found is that of another machine; spec.mac_addresses stays empty',
+      'stderr',
+    );
   }
 }

@@ -34,7 +34,7 @@ export interface InstallerBoot {
   readonly mac: string;
   readonly machineId: string;
   readonly hostname: string;
-  readonly purpose: BootPurpose | 'burn-in';
+  readonly purpose: BootPurpose | 'burn-in' | 'inspection';
   readonly profile: InstallProfile;
   /** Null: no image. */
   readonly image: ServedImage | null;
@@ -51,6 +51,7 @@ const WORK_OF = {
   install: 'installing',
   erase: 'erasing',
   'burn-in': 'testing',
+  inspection: 'inspecting',
 } as const satisfies Record<InstallerBoot['purpose'], string>;
 
 /** The command line of the kernel. */

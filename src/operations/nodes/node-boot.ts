@@ -156,7 +156,7 @@ async function withInstaller(
   return { ...answer, script: installerScript(installer, files), words: installerWords(installer) };
 }
 
-/** The boot that tests the machine; null: no operation wants one. It needs no state of the node, and changes none. */
+/** The boot that tests or inspects the machine; null: no operation wants one. It needs no state of the node, and changes none. */
 async function burnInBoot(
   dependencies: BootDependencies,
   machineId: string,
@@ -175,7 +175,7 @@ async function burnInBoot(
     const installer: InstallerBoot = {
       ...{ baseUrl, mac, machineId, profile, token, traceId },
       hostname: '',
-      purpose: 'burn-in',
+      purpose: burnIn.purpose === 'inspection' ? 'inspection' : 'burn-in',
       image: null,
       overwrite: '',
       console: SERIAL_CONSOLES[arch],

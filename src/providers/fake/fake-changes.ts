@@ -3,6 +3,7 @@ import type { BmcTaskState, VolumeWish } from '../../domain/hardware/hardware-ch
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { SettingsControl } from '../hardware-changes.ts';
 import { type Capabilities, operationOf, type ProviderCall } from '../provider.ts';
+import { fakeHardware } from './fake-hardware.ts';
 import { type FakeTask, progressOf } from './fake-state.ts';
 import { type FakeTasks, taskCall } from './fake-tasks.ts';
 
@@ -184,17 +185,20 @@ function createFakeBurnIn(tasks: FakeTasks): Capabilities['burnIn'] {
         machineId: call.machine.machineId,
         operationId: operationOf(call),
         key: call.key,
+        purpose: 'test',
         tests: ['cpu'],
         seconds: 0,
         state: isRunning ? 'running' : hasPassed ? 'passed' : 'failed',
         percent: isRunning && task ? progressOf(task, tasks.now()) : 100,
         results: isRunning ? [] : [result],
+        inventory: hasPassed ? fakeHardware(call.machine, call.log) : null,
         error: '',
         ...{ orderedAt: at, sentAt: at, seenAt: at, endedAt: isRunning ? null : at },
         pollAfterMs: tasks.msLeft(state),
       };
     },
-    start: (call, wish) => tasks.start(call, { kind: 'burn-in', target: wish.tests.join(',') }),
+    start: (call, wish) =>
+      tasks.start(call, { kind: 'burn-in', target: wish.tests.join(',') || wish.purpose }),
     stop: (call) => tasks.stopBurnIn(call),
   };
 }

@@ -59,7 +59,11 @@ export const burnIn: StepKind<Config, 'burnIn'> = {
     },
     async act(context) {
       requireMaintenance(machine);
-      const wish = { tests: tests.length === 0 ? BURN_IN_TEST_NAMES : tests, seconds };
+      const wish = {
+        purpose: 'test' as const,
+        tests: tests.length === 0 ? BURN_IN_TEST_NAMES : tests,
+        seconds,
+      };
       await context.effect(() => capabilities.burnIn.start(callOf(context, machine), wish));
       return { result: 'started', reason: 'waiting for the machine to boot its installer', pollAfterMs: 1 };
     },

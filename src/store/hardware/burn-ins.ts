@@ -1,23 +1,27 @@
 /** Burn-ins: orders of operations, and what machines report about them. */
 import type {
   BurnIn,
+  BurnInPurpose,
   BurnInResult,
   BurnInState,
   BurnInTest,
   BurnInWish,
 } from '../../domain/hardware/burn-in.ts';
 import type { Session } from '../database/database.ts';
+import { toStoredJson } from '../database/stored-json.ts';
 import { hashToken } from '../tokens.ts';
 
 interface Row extends Record<string, unknown> {
   readonly machine_id: string;
   readonly operation_id: string;
   readonly key: string;
+  readonly purpose: BurnInPurpose;
   readonly tests: readonly BurnInTest[];
   readonly seconds: number;
   readonly state: BurnInState;
   readonly percent: number;
   readonly results: readonly BurnInResult[];
+  readonly inventory: unknown;
   readonly error: string;
   readonly ordered_at: Date;
   readonly sent_at: Date | null;
@@ -26,7 +30,7 @@ interface Row extends Record<string, unknown> {
 }
 
 const COLUMNS =
-  'machine_id, operation_id, key, tests, seconds, state, percent, results, error, ordered_at, sent_at, seen_at, ended_at';
+  'machine_id, operation_id, key, purpose, tests, seconds, state, percent, results, inventory, error, ordered_at, sent_at, seen_at, ended_at';
 
 export interface BurnInOrder extends BurnInWish {
   readonly machineId: string;
@@ -37,20 +41,20 @@ export interface BurnInOrder extends BurnInWish {
 
 /** One of the same key is left as it is; a new key starts it again. */
 export async function orderBurnIn(session: Session, order: BurnInOrder): Promise<void> {
-  const { machineId, operationId, key, tests, seconds, at } = order;
+  const { machineId, operationId, key, purpose, tests, seconds, at } = order;
   await session.run(
     'order-burn-in',
-    `INSERT INTO burn_ins AS b (machine_id, operation_id, key, tests, seconds, state, ordered_at)
-     VALUES ($1, $2, $3, $4, $5, 'ordered', $6)
-     ON CONFLICT (machine_id, operation_id) DO UPDATE SET key = excluded.key, tests = excluded.tests,
+    `INSERT INTO burn_ins AS b (machine_id, operation_id, key, tests, seconds, state, ordered_at, purpose)
+     VALUES ($1, $2, $3, $4, $5, 'ordered', $6, $7)
+     ON CONFLICT (machine_id, operation_id) DO UPDATE SET key = excluded.key, purpose = excluded.purpose, tests = excluded.tests, inventory = NULL,
        seconds = excluded.seconds, state = 'ordered', percent = 0, results = '[]', error = '', ordered_at = excluded.ordered_at,
        sent_at = NULL, seen_at = NULL, ended_at = NULL, token_hash = NULL
      WHERE b.key <> excluded.key`,
-    [machineId, operationId, key, tests, seconds, at],
+    [machineId, operationId, key, tests, seconds, at, purpose],
   );
 }
 
-/** The one of an operation, or the newest; null: there is none. */
+/** The one of an operation, or the newest that tests; null: there is none. */
 export async function findBurnIn(
   session: Session,
   machineId: string,
@@ -58,7 +62,7 @@ export async function findBurnIn(
 ): Promise<BurnIn | null> {
   const [row] = await session.run<Row>(
     'find-burn-in',
-    `SELECT ${COLUMNS} FROM burn_ins WHERE machine_id = $1 AND ($2::text IS NULL OR operation_id = $2)
+    `SELECT ${COLUMNS} FROM burn_ins WHERE machine_id = $1 AND (operation_id = $2 OR ($2::text IS NULL AND purpose = 'test'))
      ORDER BY ordered_at DESC LIMIT 1`,
     [machineId, operationId],
   );
@@ -117,10 +121,22 @@ export async function findBurnInByToken(
   return row ? burnInOf(row) : null;
 }
 
+/** Whether an open one has the token: what it reports may be long. */
+export async function isBurnInToken(session: Session, token: string, address: string): Promise<boolean> {
+  const rows = await session.run(
+    'is-burn-in-token',
+    `SELECT FROM burn_ins WHERE token_hash = $1 AND token_address = $2 AND state IN ('ordered', 'running')`,
+    [hashToken(token), address],
+  );
+  return rows.length > 0;
+}
+
 export interface BurnInReport {
   readonly state: BurnInState;
   readonly percent: number;
   readonly results: readonly BurnInResult[];
+  /** Null: what is known stays. */
+  readonly inventory: unknown;
   readonly error: string;
   readonly at: Date;
 }
@@ -128,15 +144,19 @@ export interface BurnInReport {
 export async function recordBurnIn(
   session: Session,
   { machineId, operationId }: Pick<BurnIn, 'machineId' | 'operationId'>,
-  { state, percent, results, error, at }: BurnInReport,
+  { state, percent, results, inventory, error, at }: BurnInReport,
 ): Promise<void> {
   const isOver = state === 'passed' || state === 'failed';
   await session.run(
     'record-burn-in',
     `UPDATE burn_ins SET state = $3, percent = $4, results = $5, error = $6, seen_at = $7,
-       ended_at = CASE WHEN $8 THEN $7::timestamptz END, token_hash = CASE WHEN $8 THEN NULL ELSE token_hash END
+       ended_at = CASE WHEN $8 THEN $7::timestamptz END, token_hash = CASE WHEN $8 THEN NULL ELSE token_hash END,
+       inventory = coalesce($9::jsonb, inventory)
      WHERE machine_id = $1 AND operation_id = $2`,
-    [machineId, operationId, state, percent, JSON.stringify(results), error, at, isOver],
+    [
+      ...[machineId, operationId, state, percent, JSON.stringify(results), error, at, isOver],
+      inventory === null ? null : toStoredJson(inventory),
+    ],
   );
 }
 
@@ -145,11 +165,13 @@ function burnInOf(row: Row): BurnIn {
     machineId: row.machine_id,
     operationId: row.operation_id,
     key: row.key,
+    purpose: row.purpose,
     tests: row.tests,
     seconds: row.seconds,
     state: row.state,
     percent: row.percent,
     results: row.results,
+    inventory: row.inventory,
     error: row.error,
     orderedAt: row.ordered_at,
     sentAt: row.sent_at,

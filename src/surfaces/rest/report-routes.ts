@@ -8,6 +8,7 @@ import { reportBurnIn } from '../../operations/hardware/burn-in-orders.ts';
 import { reportNode } from '../../operations/nodes/node-report.ts';
 import { findReporter, isAtHome } from '../../operations/nodes/report-admission.ts';
 import { readReport } from '../../operations/nodes/report-input.ts';
+import { isBurnInToken } from '../../store/hardware/burn-ins.ts';
 import { isKnownReporter } from '../../store/nodes/known-reporter.ts';
 import { NOT_JSON, tooComplex, unstorableText } from '../bad-body.ts';
 import { readBoundedBody } from '../limits/bounded-body.ts';
@@ -67,7 +68,9 @@ export async function reportRoutes(app: FastifyInstance, dependencies: NodeRoute
 /** A boot that has a token, or the installer of an installation that is under way. Others report facts, which are short. */
 async function isKnownSender(request: FastifyRequest, { nodes }: NodeRouteDependencies): Promise<boolean> {
   const address = clientAddress(request);
-  const { boot } = await findReporter(nodes.database, bearerOf(request), address);
+  const token = bearerOf(request);
+  if (token !== null && (await isBurnInToken(nodes.database, token, address))) return true;
+  const { boot } = await findReporter(nodes.database, token, address);
   return boot === null ? isKnownReporter(nodes.database, address) : isAtHome(boot, address);
 }
 

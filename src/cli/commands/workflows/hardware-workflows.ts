@@ -10,19 +10,23 @@ import { workflowCommand } from './workflow-command.ts';
 const INSPECT_HELP = `
 Reads processors, memory modules, drives, network ports, GPUs, power supplies and firmware out of band, through the Redfish
 service of the BMC. Nothing on the machine changes, and what runs there goes on. MAC addresses that are found fill
-spec.mac_addresses where that is empty. "ingot hardware show <machine-id>" shows what was found, and "ingot hardware
+spec.mac_addresses where that is empty. With --in-band, the machine boots Ingot's installer instead, which reports what the
+kernel finds, writes to no disk, and reboots: what runs there ends, so it must be FACTORY_READY or in MAINTENANCE. "ingot hardware show <machine-id>" shows what was found, and "ingot hardware
 changes <machine-id>" what changed since the last time.`;
 
 export function inspectMachine(context: CommandContext): Command {
-  return workflowCommand(context, {
+  return workflowCommand<{ inBand?: true }>(context, {
     name: 'inspect',
-    description: 'Read the hardware of the machine through its BMC',
+    description: 'Read the hardware of the machine, through its BMC or in band',
     isDestructive: false,
-    timeout: '20m',
-    more: (command) => command.addHelpText('after', INSPECT_HELP),
-    start: (api, { machineId, requestId, reason }) =>
-      api.hardware.inspectMachine({ machineId, requestId, reason: reason ?? '' }),
-    same: () => '',
+    timeout: '1h',
+    more: (command) =>
+      command
+        .option('--in-band', "boot the machine's installer, which reads the hardware")
+        .addHelpText('after', INSPECT_HELP),
+    start: (api, { machineId, requestId, reason }, { inBand }) =>
+      api.hardware.inspectMachine({ machineId, requestId, reason: reason ?? '', inBand: inBand ?? false }),
+    same: ({ inBand }) => (inBand ? ' --in-band' : ''),
   });
 }
 

@@ -77,10 +77,19 @@ export const HARDWARE_FAILURES = {
     action: 'retry_stage',
     who: 'site',
   },
+  INSPECTION_FAILED: {
+    classes: ['needs_human'],
+    whatHappened:
+      'the machine booted its installer to be inspected, and the installer could not report the hardware',
+    check:
+      'see the console of the machine; an inspection without --in-band reads the hardware through the BMC',
+    action: 'retry_stage',
+    who: 'site',
+  },
   NOT_IN_MAINTENANCE: {
     classes: ['permanent'],
-    whatHappened: 'the machine left maintenance while a step was under way that destroys data',
-    check: 'bring the machine into maintenance again, if what is on its drives may go',
+    whatHappened: 'the machine left maintenance while a step was under way that destroys data or reboots it',
+    check: 'bring the machine into maintenance again, if what is on its drives or runs there may go',
     action: 'retry_stage',
     who: 'operator',
   },

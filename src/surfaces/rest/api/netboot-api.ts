@@ -33,7 +33,7 @@ export const REPORT_ROUTES = {
     method: 'POST',
     path: '/api/v1/burn-in',
     caller: 'machine',
-    summary: 'Report the progress or the results of a burn-in, with the token of its boot',
+    summary: 'Report the progress or the results of a burn-in or an inspection, with the token of its boot',
     body: {
       schema: z.looseObject({
         mac_address: z.string().optional(),
@@ -41,6 +41,7 @@ export const REPORT_ROUTES = {
         installation_progress: z.int().min(0).max(100).optional(),
         installation_error: z.string().optional(),
         burn_in: z.looseObject({ results: z.array(z.looseObject({})) }).optional(),
+        inventory: z.looseObject({}).optional(),
       }),
     },
     maxBodyBytes: MAX_REPORT_BYTES,

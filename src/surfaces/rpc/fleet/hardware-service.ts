@@ -69,13 +69,15 @@ export function hardwareService(dependencies: ServerDependencies): Service {
         return diffOf(dependencies, machineId, request);
       },
       async inspectMachine(request, { caller }) {
-        const operation = await inspectMachine(dependencies, {
+        const call = {
           machineId: checkMachineId(request.machineId),
           requestId: checkRequestId(request.requestId),
           actor: caller.actor,
           scope: caller.scope,
           ...startOptions({ reason: request.reason, overrideBudget: false }, caller),
-        });
+        };
+        const way = request.inBand ? 'in-band' : 'out-of-band';
+        const operation = await inspectMachine(dependencies, call, way);
         return operationMessage(operation);
       },
       getEraseCertificate: (request, { caller }) => eraseCertificate(dependencies, request, caller),
