@@ -9,6 +9,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
+import { gunzip } from 'node:zlib';
 import { AddressNotAllowed } from './address-rules.ts';
 
 export interface HttpExchange {
@@ -112,6 +113,12 @@ function whenConnected(socket: Socket, then: () => void): void {
   else then();
 }
 
+function notUnpacked({ code }: NodeJS.ErrnoException, maxBytes: number): NoAnswer {
+  return code === 'ERR_BUFFER_TOO_LARGE'
+    ? new NoAnswer('too_large', `more than ${maxBytes} bytes`)
+    : new NoAnswer('broken', 'it can not be unpacked');
+}
+
 function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -125,18 +132,31 @@ function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAn
       }
     });
     response.on('error', (error) => reject(lost(error, true)));
+    let hasEnded = false;
     response.on('end', () => {
+      hasEnded = true;
       // It ended early: fewer bytes than its header announced.
       if (!response.complete) return reject(new NoAnswer('broken', 'it was cut off'));
-      resolve({
-        status: response.statusCode ?? 0,
-        retryAfterMs: retryAfterMs(response.headers['retry-after']),
-        isJson: /^application\/json\b/i.test(response.headers['content-type'] ?? ''),
-        headers: firstOfEach(response),
-        body: Buffer.concat(chunks).toString('utf8'),
+      const whole = Buffer.concat(chunks);
+      const answered = (body: Buffer) =>
+        resolve({
+          status: response.statusCode ?? 0,
+          retryAfterMs: retryAfterMs(response.headers['retry-after']),
+          isJson: /^application\/json\b/i.test(response.headers['content-type'] ?? ''),
+          headers: firstOfEach(response),
+          body: body.toString('utf8'),
+        });
+      // Some compress large answers without being asked to.
+      if (whole.length === 0 || !/^(?:x-)?gzip$/i.test(response.headers['content-encoding'] ?? ''))
+        return answered(whole);
+      gunzip(whole, { maxOutputLength: maxBytes }, (error, plain) => {
+        if (error) reject(notUnpacked(error, maxBytes));
+        else answered(plain);
       });
     });
-    response.on('close', () => reject(new NoAnswer('broken', 'it was cut off')));
+    response.on('close', () => {
+      if (!hasEnded) reject(new NoAnswer('broken', 'it was cut off'));
+    });
   });
 }
 

@@ -80,15 +80,8 @@ async function readBios(service: RedfishService): Promise<Bios> {
   const current = fieldsOf(resource?.fields.Attributes);
   if (!resource || Object.keys(current).length === 0)
     throw new RedfishFailure('NotOffered', service.where, `${system.path} has no BIOS settings`);
-  const place = (await settingsObject(service, resource)) ?? resource;
+  const place = (await service.settingsOf(resource)) ?? resource;
   return { resource, current, place, pending: fieldsOf(place.fields.Attributes) };
-}
-
-/** Services that do not name it have it at one of two places. */
-async function settingsObject(service: RedfishService, bios: Resource): Promise<Resource | null> {
-  const named = linkOf(settingsOf(bios).SettingsObject);
-  if (named !== null) return service.get(named);
-  return (await service.find(`${bios.path}/Settings`)) ?? (await service.find(`${bios.path}/SD`));
 }
 
 function checkKnown({ where }: RedfishService, current: Fields, wish: BiosWish): void {

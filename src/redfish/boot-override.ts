@@ -9,7 +9,7 @@ import {
   isBootSet,
 } from '../domain/hardware/boot-override.ts';
 import { sleep } from '../time/sleep.ts';
-import { fieldsOf, linkOf, textOf, textsOf } from './extended-error.ts';
+import { fieldsOf, textOf, textsOf } from './extended-error.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import type { RedfishService, Resource } from './redfish-service.ts';
 import type { VendorQuirk } from './vendor-quirk.ts';
@@ -75,8 +75,7 @@ async function bootSettings(
   const system = await service.system();
   const boot = fieldsOf(system.fields.Boot);
   if ('BootSourceOverrideTarget' in boot) return { place: system, boot };
-  const settings = linkOf(fieldsOf(fieldsOf(system.fields['@Redfish.Settings']).SettingsObject));
-  const pending = settings === null ? null : await service.find(settings);
+  const pending = await service.settingsOf(system);
   const pendingBoot = fieldsOf(pending?.fields.Boot);
   if (pending && 'BootSourceOverrideTarget' in pendingBoot) return { place: pending, boot: pendingBoot };
   throw new RedfishFailure('NotOffered', service.where, `${system.path} has no boot override`);
@@ -165,7 +164,7 @@ function overrideFor(
   where: string,
   { source, lasts, mode }: BootWish,
   boot: Readonly<Record<string, unknown>>,
-  { bootMode, cdTargets }: VendorQuirk,
+  { bootMode, cdTargets, overrideLengths }: VendorQuirk,
 ): Override {
   const choices: readonly string[] = source === 'cd' ? cdTargets : TARGETS[source];
   const offered = textsOf(boot['BootSourceOverrideTarget@Redfish.AllowableValues']);
@@ -174,8 +173,8 @@ function overrideFor(
     const detail = `a boot from ${choices.join(' or ')}; it offers ${offered.join(', ')}`;
     throw new RedfishFailure('NotOffered', where, detail);
   }
-  const lengths = textsOf(boot['BootSourceOverrideEnabled@Redfish.AllowableValues']);
-  const canLast = lengths.length === 0 || lengths.includes('Continuous');
+  const listed = textsOf(boot['BootSourceOverrideEnabled@Redfish.AllowableValues']);
+  const canLast = (listed.length === 0 ? overrideLengths : listed).includes('Continuous');
   const current = textOf(boot.BootSourceOverrideMode);
   const sentMode = mode ?? current;
   return {

@@ -4,6 +4,7 @@ import { RedfishFailure } from './redfish-failure.ts';
 import type { RedfishSession, ServiceRoot } from './redfish-session.ts';
 import { taskOf } from './redfish-task.ts';
 import { refusal, type Upload, type WireAnswer } from './redfish-wire.ts';
+import { versionsOf } from './resource-version.ts';
 import { messageRule, type VendorQuirk } from './vendor-quirk.ts';
 
 export interface Resource {
@@ -62,8 +63,19 @@ export class RedfishService {
     if (answer.status === 404) return null;
     if (answer.status >= 300) throw refusal(this.where, path, answer);
     const fields = fieldsOf(answer.body);
-    const etags = [answer.headers.etag ?? '', textOf(fields['@odata.etag'])].filter((tag) => tag !== '');
-    return { path, fields, etags: [...new Set(etags)] };
+    return { path, fields, etags: versionsOf(answer.headers.etag ?? '', textOf(fields['@odata.etag'])) };
+  }
+
+  /** Where changes of a resource wait for the next reset; null: it has no such place. */
+  async settingsOf({ path, fields }: Resource): Promise<Resource | null> {
+    const named = linkOf(fieldsOf(fields['@Redfish.Settings']).SettingsObject);
+    if (named !== null) return this.get(named);
+    const { settingsNames } = await this.quirks();
+    for (const name of settingsNames) {
+      const found = await this.find(`${path}/${name}`);
+      if (found !== null) return found;
+    }
+    return null;
   }
 
   async get(path: string): Promise<Resource> {
@@ -202,7 +214,9 @@ export class RedfishService {
    * has changed the resource meanwhile: the change is refused.
    */
   async change(resource: Resource, fields: Readonly<Record<string, unknown>>): Promise<StartedTask | null> {
-    const versions = resource.etags.length === 0 ? [undefined] : resource.etags;
+    const { withoutVersion } = await this.quirks();
+    const none = withoutVersion === 'any' ? '*' : undefined;
+    const versions = resource.etags.length === 0 ? [none] : resource.etags;
     let answer: WireAnswer | null = null;
     for (const etag of versions) {
       const headers = etag === undefined ? {} : { 'if-match': etag };

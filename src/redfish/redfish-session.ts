@@ -154,6 +154,7 @@ async function readRoot(wire: RedfishWire, signal: AbortSignal): Promise<Service
   return {
     vendor: textOf(root.Vendor) || (Object.keys(fieldsOf(root.Oem))[0] ?? ''),
     product: textOf(root.Product),
+    manager: linkOf(fieldsOf(root.Links).ManagerProvidingService)?.split('/').pop() ?? '',
     systems: linkOf(root.Systems),
     chassis: linkOf(root.Chassis),
     managers: linkOf(root.Managers),

@@ -13,7 +13,7 @@ const answer = (status: number, body: unknown = null, headers: Record<string, st
 });
 
 function serviceWith(given: WireAnswer, vendor = ''): RedfishService {
-  const quirks = async () => quirksOf({ vendor, product: '' });
+  const quirks = async () => quirksOf({ vendor, product: '', manager: '' });
   return { where: 'bmc:443', ask: async () => given, quirks } as unknown as RedfishService;
 }
 

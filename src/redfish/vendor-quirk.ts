@@ -8,6 +8,8 @@ export interface ServiceIdentity {
   /** Vendor of the service root, or manufacturer of the system. */
   readonly vendor: string;
   readonly product: string;
+  /** Id of the manager that provides the service. */
+  readonly manager: string;
 }
 
 export interface VendorQuirk {
@@ -15,12 +17,20 @@ export interface VendorQuirk {
   readonly matches: (identity: ServiceIdentity) => boolean;
   /** BootSourceOverrideMode in a change of the boot override: with the mode that is set, or never. */
   readonly bootMode: 'sent' | 'left out';
+  /** What the override may last for where the service does not list it. */
+  readonly overrideLengths: readonly string[];
+  /** What the object of pending settings is called below a resource that does not name it, first choice first. */
+  readonly settingsNames: readonly string[];
+  /** What If-Match has where the service gives no version: nothing is sent, or any version matches. */
+  readonly withoutVersion: 'nothing' | 'any';
   /** How a CD of virtual media is called as a boot source, first choice first. */
   readonly cdTargets: readonly string[];
   /** Systems of the service that are no machines. */
   readonly notMachines: RegExp | null;
   /** Entries of the firmware inventory that are not what is installed. */
   readonly otherFirmware: RegExp | null;
+  /** How entries of the firmware inventory are known: by name and id, or by the purpose that their description has. */
+  readonly firmwareKnownBy: 'name' | 'purpose';
   /** What an update of firmware names: the entry of the inventory, the resource that it is the firmware of, or nothing. */
   readonly updateTargets: 'component' | 'owner' | 'none';
   /** How a task that waits for a reset is called, by the state of its job or the id of its message, beside TaskState Pending. */
@@ -36,6 +46,10 @@ const byName = (pattern: RegExp) => (identity: ServiceIdentity) =>
 /** What the schema says, for vendors without a row, and for what a row leaves as it is. */
 const STANDARD = {
   bootMode: 'sent',
+  overrideLengths: ['Once', 'Continuous'],
+  settingsNames: ['Settings', 'SD'],
+  withoutVersion: 'nothing',
+  firmwareKnownBy: 'name',
   cdTargets: ['Cd', 'UsbCd'],
   notMachines: null,
   otherFirmware: null,
@@ -78,7 +92,38 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     vendor: 'NVIDIA',
     matches: byName(/NVIDIA/i),
     notMachines: /^HGX_/,
-    source: 'a BMC of a GB200 or DGX also lists its HGX baseboard as a system: NVIDIA/libredfish',
+    withoutVersion: 'any',
+    source:
+      'a BMC of a GB200 or DGX also lists its HGX baseboard as a system, pending settings are at Settings, and a change needs an If-Match also where there is no version: NVIDIA/libredfish',
+  },
+  {
+    ...STANDARD,
+    vendor: 'Lenovo XCC',
+    matches: byName(/Lenovo/i),
+    overrideLengths: ['Once'],
+    settingsNames: ['Pending', 'Settings'],
+    otherFirmware: /^BMC-Backup$|-Pending$/,
+    updateTargets: 'none',
+    source:
+      'an override is for one boot, and settings wait at Pending: NVIDIA/libredfish; an update names a target only for the backup image of the BMC, which is listed beside the one that runs: lenovo/python-redfish-lenovo',
+  },
+  {
+    ...STANDARD,
+    vendor: 'AMI MegaRAC',
+    matches: byName(/\bAMI\b|American Megatrends|MegaRAC/i),
+    settingsNames: ['SD', 'Settings'],
+    withoutVersion: 'any',
+    source:
+      'pending settings are at SD, and a change needs an If-Match, of any version where there is none: NVIDIA/libredfish (DGX), ansible-collections/community.general #6434',
+  },
+  {
+    ...STANDARD,
+    vendor: 'OpenBMC',
+    matches: (identity) =>
+      byName(/OpenBMC/i)(identity) || (identity.vendor === '' && identity.manager === 'bmc'),
+    firmwareKnownBy: 'purpose',
+    source:
+      'the service root names no vendor and its manager is called bmc; each image is called "Software Inventory" by the digest of its version, and its description says what it is for: openbmc/bmcweb',
   },
   {
     ...STANDARD,

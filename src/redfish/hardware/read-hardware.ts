@@ -5,6 +5,7 @@
  */
 import type { HardwareInventory, SystemFacts } from '../../domain/install/hardware-inventory.ts';
 import { fieldsOf, linkOf } from '../extended-error.ts';
+import { firmwareName } from '../firmware-name.ts';
 import type { RedfishService, Resource } from '../redfish-service.ts';
 import { readDrives } from './read-drives.ts';
 import { readEmptySlots } from './read-empty-slots.ts';
@@ -104,7 +105,7 @@ async function readFirmware(service: RedfishService): Promise<HardwareInventory[
   const updates = updateService === null ? null : await service.find(updateService);
   const installed = await listed(service, updates?.fields.FirmwareInventory);
   if (installed === null) return undefined;
-  const { otherFirmware } = await service.quirks();
+  const { otherFirmware, firmwareKnownBy } = await service.quirks();
   return installed
     .map(({ fields }) => fields)
     .filter((fields) => text(fields.Version) !== undefined && !otherFirmware?.test(text(fields.Id) ?? ''))
@@ -112,6 +113,7 @@ async function readFirmware(service: RedfishService): Promise<HardwareInventory[
       const version = text(fields.Version) ?? '';
       // Some ids hold the version, so that each update looks like another component.
       const component = (text(fields.Id) ?? '').replaceAll(version, '').replace(/^Installed-[^_]*__/, '');
-      return present({ component: component || text(fields.Name), name: text(fields.Name), version });
+      const name = firmwareName(fields, firmwareKnownBy) || undefined;
+      return present({ component: firmwareKnownBy === 'purpose' ? name : component || name, name, version });
     });
 }

@@ -94,13 +94,24 @@ export function hardwareTree(bmc: RedfishSimulator): HardwareTree {
   const firmware = '/redfish/v1/UpdateService/FirmwareInventory';
   collect(
     firmware,
-    Object.fromEntries(Object.entries(hardware.firmware).map(([id, Version]) => [id, { Version }])),
+    Object.fromEntries(
+      Object.entries({ ...bmc.shape.moreFirmware, ...hardware.firmware }).map((entry) =>
+        firmwareEntry(bmc, ...entry),
+      ),
+    ),
   );
   resources.set(
     '/redfish/v1/UpdateService',
     bmc.extended('updateService', { Id: 'UpdateService', FirmwareInventory: link(firmware) }),
   );
   return { resources, collections, system: systemLinks(systemPath) };
+}
+
+/** Where entries are known by their purpose, the id says nothing. */
+function firmwareEntry({ shape }: RedfishSimulator, id: string, Version: string): [string, Body] {
+  if (shape.firmwareKnownBy === 'name') return [id, { Version }];
+  const digest = Buffer.from(id).toString('hex').slice(0, 8);
+  return [digest, { Version, Name: 'Software Inventory', Description: `${id} image` }];
 }
 
 function systemLinks(systemPath: string): Body {

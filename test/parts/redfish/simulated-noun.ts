@@ -81,6 +81,7 @@ export function success({ shape }: RedfishSimulator): Answer {
 /** A resource with its version, in the header as the vendor has it. */
 export function versioned({ shape: { etag } }: RedfishSimulator, body: Body, number: number): Answer {
   if (etag === 'none') return ok(body);
+  if (etag === 'gzip') return ok(body, { etag: `"${number}-gzip"` });
   const version = `"${number}"`;
   return ok({ ...body, '@odata.etag': version }, { etag: etag === 'weak' ? `W/${version}` : version });
 }

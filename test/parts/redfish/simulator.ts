@@ -9,6 +9,7 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import type { RedfishFault } from './redfish-fault.ts';
 import { SimulatedAccounts } from './resources/accounts.ts';
 import { SimulatedBios } from './resources/bios.ts';
@@ -201,6 +202,11 @@ export class RedfishSimulator {
     const shown = this.fault === 'wrong-types' ? wrongTypes(body) : body;
     const text = shown === undefined ? '' : JSON.stringify(shown);
     const type = shown === undefined ? {} : { 'content-type': 'application/json; charset=utf-8' };
+    if (this.shape.compresses && text !== '' && this.fault === null) {
+      response.writeHead(status, { 'odata-version': '4.0', ...type, ...headers, 'content-encoding': 'gzip' });
+      response.end(gzipSync(text));
+      return;
+    }
     response.writeHead(status, { 'odata-version': '4.0', ...type, ...headers });
     if (this.fault === 'truncated' && text.length > 20) {
       response.write(text.slice(0, text.length / 2));

@@ -11,14 +11,18 @@ export interface VendorShape {
   readonly resets: readonly string[];
   readonly bootTargets: readonly string[];
   readonly bootLengths: readonly string[] | null;
+  /** Whether the lengths are listed; others are refused in any case. */
+  readonly listsLengths: boolean;
   /** Where the boot override can be changed. */
   readonly bootAt: 'system' | 'settings' | 'nowhere';
   /** `kept`: a change without a mode keeps it; `reverts`: it becomes Legacy; `read-only`: a change with it is refused. */
   readonly bootMode: 'kept' | 'reverts' | 'read-only';
   /** A change without If-Match is 428, one with a version that is not the current one 412. */
   readonly needsIfMatch: boolean;
-  /** The version in the header: as in the body, or in another form. */
-  readonly etag: 'strong' | 'weak' | 'none';
+  /** The version in the header: as in the body, or in another form; `gzip`: as a web server has it that compresses, and not in the body. */
+  readonly etag: 'strong' | 'weak' | 'gzip' | 'none';
+  /** Every answer is compressed. */
+  readonly compresses: boolean;
   /** A reset that does not fit the power state. */
   readonly redundantReset: { readonly status: number; readonly messageId: string };
   /** The answer to a reset or change that was accepted. */
@@ -29,11 +33,15 @@ export interface VendorShape {
   readonly scheduledJobs: boolean;
   /** The settings object of the BIOS: where it is, whether Bios names it, and what it lists. */
   readonly bios: {
-    readonly place: 'Settings' | 'SD';
+    readonly place: 'Settings' | 'SD' | 'Pending';
     readonly isNamed: boolean;
     readonly lists: 'all' | 'changed';
     readonly applyTimes: readonly string[];
   };
+  /** How the entries of the firmware inventory are called: by what they are, or all the same, with the purpose in the description. */
+  readonly firmwareKnownBy: 'name' | 'purpose';
+  /** Entries that are not what runs. */
+  readonly moreFirmware: Readonly<Record<string, string>>;
   /** How firmware comes: the file is pushed, or the service fetches it. */
   readonly updates: ReadonlyArray<'push' | 'simple'>;
   /** Whether an update has to name what it is for: `none` refuses it, `owner` needs it. */
@@ -78,10 +86,14 @@ const STANDARD: VendorShape = {
   resets: ['On', 'ForceOff', 'GracefulShutdown', 'GracefulRestart', 'ForceRestart', 'PushPowerButton', 'Nmi'],
   bootTargets: ['None', 'Pxe', 'Cd', 'Hdd', 'BiosSetup', 'UefiTarget', 'UefiHttp'],
   bootLengths: null,
+  listsLengths: true,
   bootAt: 'system',
   bootMode: 'kept',
   needsIfMatch: false,
   etag: 'strong',
+  compresses: false,
+  firmwareKnownBy: 'name',
+  moreFirmware: {},
   redundantReset: { status: 204, messageId: '' },
   success: 'no content',
   taskAnswer: 'monitor',
@@ -189,6 +201,11 @@ export const VENDOR_SHAPES = {
     manufacturer: 'Lenovo',
     resetsListed: 'info',
     bootLengths: ['Disabled', 'Once'],
+    listsLengths: false,
+    needsIfMatch: true,
+    updateTargets: 'none',
+    moreFirmware: { 'BMC-Backup': '5.00', 'UEFI-Pending': '9.99' },
+    bios: { place: 'Pending', isNamed: false, lists: 'all', applyTimes: [] },
     indicator: { at: 'system', form: 'blinks' },
     pageOf: 3,
     httpBoot: 'forgotten',
@@ -197,7 +214,8 @@ export const VENDOR_SHAPES = {
   },
   openbmc: {
     ...STANDARD,
-    root: { Vendor: 'OpenBMC' },
+    root: { Links: { ManagerProvidingService: { '@odata.id': '/redfish/v1/Managers/bmc' } } },
+    firmwareKnownBy: 'purpose',
     systemId: 'system',
     manufacturer: '',
     resetsListed: 'info',
@@ -231,6 +249,7 @@ export const VENDOR_SHAPES = {
     powerLimit: 'metrics',
     bootAt: 'settings',
     needsIfMatch: true,
+    etag: 'none',
     sensorsAt: 'subsystems',
   },
   ami: {
@@ -241,7 +260,9 @@ export const VENDOR_SHAPES = {
     bootAt: 'settings',
     needsIfMatch: true,
     etag: 'weak',
+    bios: { place: 'SD', isNamed: false, lists: 'all', applyTimes: [] },
   },
+  'behind-a-proxy': { ...STANDARD, needsIfMatch: true, etag: 'gzip', compresses: true },
   'old-firmware': { ...STANDARD, bootAt: 'nowhere' },
   'no-sessions': { ...STANDARD, hasSessions: false },
   'sushy-tools': { ...STANDARD, hasSessions: false, isGated: true },

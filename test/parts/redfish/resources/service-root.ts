@@ -15,13 +15,13 @@ export const serviceRoot: SimulatedNoun = {
       Name: 'Root Service',
       RedfishVersion: '1.11.0',
       UUID: '92384634-2938-2342-8820-489239905423',
-      Links: {},
       Systems: link('/redfish/v1/Systems'),
       Chassis: link('/redfish/v1/Chassis'),
       UpdateService: link('/redfish/v1/UpdateService'),
       ...(shape.expand === 'none'
         ? {}
         : { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true, Levels: true, MaxLevels: 1 } } }),
+      Links: {},
       ...shape.root,
     }),
   },

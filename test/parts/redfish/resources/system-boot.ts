@@ -51,7 +51,7 @@ export const systemBoot: SimulatedNoun = {
 };
 
 function bootOf({ shape, system: { boot }, fault }: RedfishSimulator): Body {
-  const { bootTargets, bootLengths, httpBoot } = shape;
+  const { bootTargets, bootLengths, listsLengths, httpBoot } = shape;
   const shown = fault === 'once-reads-continuous' && boot.enabled === 'Once' ? 'Continuous' : boot.enabled;
   return {
     BootSourceOverrideEnabled: shown,
@@ -60,7 +60,9 @@ function bootOf({ shape, system: { boot }, fault }: RedfishSimulator): Body {
     UefiTargetBootSourceOverride: boot.uefiTarget || null,
     ...(httpBoot === 'none' ? {} : { HttpBootUri: httpBoot === 'offered' ? boot.httpUri || null : null }),
     ...(bootTargets.length > 0 ? { 'BootSourceOverrideTarget@Redfish.AllowableValues': bootTargets } : {}),
-    ...(bootLengths ? { 'BootSourceOverrideEnabled@Redfish.AllowableValues': bootLengths } : {}),
+    ...(bootLengths && listsLengths
+      ? { 'BootSourceOverrideEnabled@Redfish.AllowableValues': bootLengths }
+      : {}),
   };
 }
 
