@@ -2,10 +2,13 @@ import { useState } from 'react';
 import { copyText } from './command.tsx';
 import { Icon } from './icon.tsx';
 
+/** Names that people gave are never cut. */
+const MADE_BY_SERVER = /^([a-z]+)-([0-9a-z]{26})$/;
+
 /** The end of an id, which tells it from others of its time; a click copies all of it. */
 export function shortId(id: string): string {
-  const [kind = '', rest = ''] = id.split(/-(.*)/s);
-  return rest.length <= 10 ? id : `${kind}-…${rest.slice(-6)}`;
+  const [, kind, rest = ''] = MADE_BY_SERVER.exec(id) ?? [];
+  return kind === undefined ? id : `${kind}-…${rest.slice(-6)}`;
 }
 
 export function CopyableId({ id }: { id: string }) {

@@ -5,8 +5,8 @@ import {
   type MachineAction,
   type MachineActionInfo,
 } from '../../../../src/domain/machine/machine-action.ts';
-import { ActionMenu } from '../../ui/action-menu.tsx';
-import { Button } from '../../ui/button.tsx';
+import type { MenuAction } from '../../ui/action-menu.tsx';
+import { ActionRow } from '../../ui/action-row.tsx';
 
 const FIRST = [
   'reboot',
@@ -22,31 +22,16 @@ export interface ActionBarProps {
 }
 
 export function ActionBar({ whyNotNow, onAction }: ActionBarProps) {
-  return (
-    <>
-      {FIRST.map((action) => (
-        <Button
-          key={action}
-          kind={MACHINE_ACTIONS[action].confirm === 'name' ? 'danger' : 'plain'}
-          disabledBecause={whyNotNow(action)}
-          onClick={() => onAction(action)}
-        >
-          {MACHINE_ACTIONS[action].title}
-        </Button>
-      ))}
-      <ActionMenu
-        actions={MORE.map((action) => {
-          const { title, effect, confirm }: MachineActionInfo = MACHINE_ACTIONS[action];
-          return {
-            key: action,
-            title,
-            effect,
-            isDangerous: confirm === 'name',
-            disabledBecause: whyNotNow(action),
-            run: () => onAction(action),
-          };
-        })}
-      />
-    </>
-  );
+  const offered = (action: MachineAction): MenuAction => {
+    const { title, effect, confirm }: MachineActionInfo = MACHINE_ACTIONS[action];
+    return {
+      key: action,
+      title,
+      effect,
+      isDangerous: confirm === 'name',
+      disabledBecause: whyNotNow(action),
+      run: () => onAction(action),
+    };
+  };
+  return <ActionRow actions={FIRST.map(offered)} more={MORE.map(offered)} />;
 }

@@ -12,6 +12,7 @@ import { operationHref, quoted } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
+import { IdText } from '../../ui/id-text.tsx';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { Age } from '../../ui/time.tsx';
 import { useUrlParam } from '../../ui/use-url-param.ts';
@@ -139,7 +140,9 @@ function HistoryRow({ event, row, isMarked }: { event: Event; row: number; isMar
       <td>
         <span className="soft">{actorKind}</span> {actorId !== actorKind && actorId}
       </td>
-      <td className="comment">{comment}</td>
+      <td className="comment">
+        <IdText>{comment}</IdText>
+      </td>
       <td>
         {operationId !== '' && (
           <Link className="clipped operation-link" href={operationHref(operationId)} title={operationId}>

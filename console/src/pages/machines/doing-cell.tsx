@@ -30,14 +30,14 @@ export function DoingCell({ machine: { activeOperationId, message } }: { machine
   const type = operationWords(message.status?.activeOperationType ?? '') || 'Operation';
   return (
     <Link className="doing" href={operationHref(activeOperationId)} title={activeOperationId}>
-      <span>{type}</span>
+      <span className="doing-type">{type}</span>
       {operation && (
         <>
-          <span className="soft doing-step">{operation.currentStep || 'queued'}</span>
+          <span className="soft">{operation.currentStep || 'queued'}</span>
+          <span className="soft numeric">{operation.progressPercent}%</span>
           <span className="progress tone-blue" aria-hidden="true">
             <span style={{ width: `${operation.progressPercent}%` }} />
           </span>
-          <span className="soft numeric">{operation.progressPercent}%</span>
         </>
       )}
     </Link>

@@ -1,6 +1,8 @@
 /** The lines above and below the table: the selection, and whether the list is up to date. */
 import { countText } from '../../count-text.ts';
 import { METHODS, useForbidden } from '../../identity.tsx';
+import type { MenuAction } from '../../ui/action-menu.tsx';
+import { ActionRow } from '../../ui/action-row.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Verb, verbInfo } from '../rollout-draft/step-verbs.ts';
 
@@ -30,30 +32,26 @@ export function useWhyNotBulk(selected: number): (verb: Verb) => string {
 const MAINTENANCE_AND_REIMAGE = ['enter-maintenance', 'reimage'] as const satisfies readonly Verb[];
 
 export function BulkButtons({ whyNot, onAct }: BulkButtonsProps) {
-  return (
-    <>
-      {BULK_VERBS.map((verb) => {
-        const { title, destructive } = verbInfo(verb);
-        return (
-          <Button
-            key={verb}
-            kind={destructive ? 'danger' : 'plain'}
-            disabledBecause={whyNot(verb)}
-            onClick={() => onAct([verb])}
-          >
-            {title}
-          </Button>
-        );
-      })}
-      <Button
-        kind="danger"
-        disabledBecause={MAINTENANCE_AND_REIMAGE.map(whyNot).find((reason) => reason !== '') ?? ''}
-        onClick={() => onAct(MAINTENANCE_AND_REIMAGE)}
-      >
-        Maintenance and reimage
-      </Button>
-    </>
-  );
+  const verbs = BULK_VERBS.map((verb): MenuAction => {
+    const { title, effect, destructive } = verbInfo(verb);
+    return {
+      key: verb,
+      title,
+      effect,
+      isDangerous: destructive,
+      disabledBecause: whyNot(verb),
+      run: () => onAct([verb]),
+    };
+  });
+  const both: MenuAction = {
+    key: 'both',
+    title: 'Maintenance and reimage',
+    effect: 'One rollout with both steps',
+    isDangerous: true,
+    disabledBecause: MAINTENANCE_AND_REIMAGE.map(whyNot).find((reason) => reason !== '') ?? '',
+    run: () => onAct(MAINTENANCE_AND_REIMAGE),
+  };
+  return <ActionRow actions={[...verbs, both]} />;
 }
 
 export interface SelectionLineProps {

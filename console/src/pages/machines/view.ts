@@ -27,9 +27,9 @@ interface ColumnFacts {
 }
 
 const STATE_COLUMNS = {
-  machine_id: { title: 'Machine', order: 'machine_id', width: 128, first: 'shown' },
-  headline: { title: 'State', order: 'tone', width: 188, first: 'shown' },
-  doing: { title: 'Doing now', order: '', width: 156, first: 'shown' },
+  machine_id: { title: 'Machine', order: 'machine_id', width: 120, first: 'shown' },
+  headline: { title: 'State', order: 'tone', width: 187, first: 'shown' },
+  doing: { title: 'Doing now', order: '', width: 150, first: 'shown' },
   effective_state: { title: 'Effective state', order: 'effective_state', width: 150, first: 'hidden' },
   phase: { title: 'Phase', order: 'phase', width: 164, first: 'hidden' },
   service: { title: 'Service', order: 'service', width: 138, first: 'hidden' },
@@ -50,9 +50,9 @@ const OTHER_COLUMNS = {
   schedulable: { title: 'Schedulable', order: 'schedulable', width: 140, first: 'hidden' },
   available: { title: 'Available', order: 'available', width: 140, first: 'hidden' },
   operation: { title: 'Operation', order: '', width: 150, first: 'hidden' },
-  conditions: { title: 'Conditions', order: '', width: 128, first: 'shown' },
-  effective_since: { title: 'In state', order: 'effective_since', width: 64, first: 'shown' },
-  last_keepalive: { title: 'Last contact', order: '', width: 92, first: 'shown' },
+  conditions: { title: 'Conditions', order: '', width: 147, first: 'shown' },
+  effective_since: { title: 'In state', order: 'effective_since', width: 62, first: 'shown' },
+  last_keepalive: { title: 'Last contact', order: '', width: 90, first: 'shown' },
   labels: { title: 'Labels', order: '', width: 320, first: 'hidden' },
 } as const satisfies Record<string, ColumnFacts>;
 

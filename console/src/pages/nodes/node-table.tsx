@@ -4,6 +4,7 @@ import { METHODS, useForbidden } from '../../identity.tsx';
 import { machineHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { shortId } from '../../ui/copyable-id.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { Age } from '../../ui/time.tsx';
 import type { NodeBody } from './nodes.ts';
@@ -60,8 +61,8 @@ export function NodeTable({ nodes, marked, shown, selected, onSelect, onShow, on
               />
             </td>
             <td>
-              <Link className="mono" href={machineHref(node.id)}>
-                {node.id}
+              <Link className="mono" href={machineHref(node.id)} title={node.id} aria-label={node.id}>
+                {shortId(node.id)}
               </Link>
               <div className="soft mono">{node.mac_address}</div>
             </td>
@@ -83,7 +84,7 @@ export function NodeTable({ nodes, marked, shown, selected, onSelect, onShow, on
               <Age at={node.last_seen_at === null ? undefined : Date.parse(node.last_seen_at)} />
             </td>
             <td>
-              <div className="row">
+              <div className="row one-line">
                 {(node.state === 'discovered' || node.state === 'install_failed') && (
                   <Button
                     kind="primary"

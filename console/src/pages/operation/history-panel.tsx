@@ -6,6 +6,7 @@ import type { Event } from '../../../../src/gen/baremetal/fleet/v1/fleet_service
 import { fleet } from '../../api/clients.ts';
 import { listOf, quoted } from '../../pages.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { IdText } from '../../ui/id-text.tsx';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Clock } from '../../ui/time.tsx';
@@ -85,7 +86,9 @@ function Events({ events }: { events: readonly Event[] }) {
             <td className="history-who" title={`${event.actorKind} ${event.actorId}`}>
               {event.actorKind} <span className="soft">{event.actorId}</span>
             </td>
-            <td className="history-why">{event.comment}</td>
+            <td className="history-why">
+              <IdText>{event.comment}</IdText>
+            </td>
           </tr>
         ))}
       </tbody>

@@ -27,6 +27,7 @@ export type WhyNot = (action: RolloutActionName) => string;
 
 interface ActionInfo {
   readonly title: string;
+  readonly effect: string;
   readonly states: readonly RolloutState[];
   /** What the states have in common, after "Only a rollout that". */
   readonly when: string;
@@ -35,35 +36,60 @@ interface ActionInfo {
 const UNDER_WAY = ['running', 'paused', 'stopped'] as const satisfies readonly RolloutState[];
 
 export const ROLLOUT_ACTIONS = {
-  pause: { title: 'Pause', states: ['running', 'scheduled'], when: 'runs can be paused' },
+  pause: {
+    title: 'Pause',
+    effect: 'Start no more machines; those under way end',
+    states: ['running', 'scheduled'],
+    when: 'runs can be paused',
+  },
   resume: {
     title: 'Resume',
+    effect: 'Start machines again',
     states: ['paused', 'stopped'],
     when: 'is paused or has stopped can be resumed',
   },
   retry: {
     title: 'Retry failed',
+    effect: 'Let the machines that failed try again',
     states: [...UNDER_WAY, 'failed'],
     when: 'is under way or has failed can retry machines',
   },
   skip: {
     title: 'Skip machines',
+    effect: 'Leave machines out that have not started',
     states: ['scheduled', ...UNDER_WAY],
     when: 'has not ended can skip machines',
   },
   'update-limits': {
     title: 'Change limits',
+    effect: 'How many at a time, and how many failures stop it',
     states: ['scheduled', ...UNDER_WAY],
     when: 'has not ended has limits to change',
   },
   'roll-back': {
     title: 'Roll back',
+    effect: 'A rollout that brings back what its machines had before',
     states: ['paused', 'stopped', 'succeeded', 'failed', 'aborted', 'expired'],
     when: 'starts nothing more can be rolled back: pause or abort it first',
   },
-  abort: { title: 'Abort', states: ['scheduled', ...UNDER_WAY], when: 'has not ended can be aborted' },
-  approve: { title: 'Approve', states: ['running', 'paused'], when: 'runs has waves to approve' },
-  reject: { title: 'Reject', states: ['running', 'paused'], when: 'runs has waves to reject' },
+  abort: {
+    title: 'Abort',
+    effect: 'End it for good; nothing more starts',
+    states: ['scheduled', ...UNDER_WAY],
+    when: 'has not ended can be aborted',
+  },
+  approve: {
+    title: 'Approve',
+    effect: 'Open the gate of the wave',
+    states: ['running', 'paused'],
+    when: 'runs has waves to approve',
+  },
+  reject: {
+    title: 'Reject',
+    effect: 'Keep the gate of the wave closed',
+    states: ['running', 'paused'],
+    when: 'runs has waves to reject',
+  },
 } as const satisfies Record<RolloutActionName, ActionInfo>;
 
 /** The buttons of the page, in their order. */

@@ -8,8 +8,9 @@ import { useOfferActions } from '../../keyboard/page-actions.tsx';
 import { rolloutHref } from '../../pages.ts';
 import { finishedOf, rolloutState, stateText, titleOf } from '../../rollout-view.ts';
 import '../../styles/rollout.css';
+import { ActionRow } from '../../ui/action-row.tsx';
 import { Failed, Loading } from '../../ui/blank.tsx';
-import { Button } from '../../ui/button.tsx';
+import { CopyableId, shortId } from '../../ui/copyable-id.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import { Age, Duration } from '../../ui/time.tsx';
 import { ActionDialog } from './action-dialog.tsx';
@@ -57,8 +58,10 @@ function RolloutShown({ feed, rollout }: { feed: RolloutFeed; rollout: Rollout }
   const whyNot: WhyNot = (action) =>
     forbidden('operator', METHODS.changeRollout) || whyNotNow(action, rollout);
   const offered = PAGE_ACTIONS.map((action) => ({
-    action,
+    key: action,
     title: ROLLOUT_ACTIONS[action].title,
+    effect: ROLLOUT_ACTIONS[action].effect,
+    isDangerous: action === 'abort',
     disabledBecause: whyNot(action),
     run: () => ask(askedOf(action)),
   }));
@@ -71,19 +74,7 @@ function RolloutShown({ feed, rollout }: { feed: RolloutFeed; rollout: Rollout }
   );
   return (
     <>
-      <PageTitle
-        title={title}
-        actions={offered.map(({ action, title: verb, disabledBecause, run }) => (
-          <Button
-            key={action}
-            kind={action === 'abort' ? 'danger' : 'plain'}
-            disabledBecause={disabledBecause}
-            onClick={run}
-          >
-            {verb}
-          </Button>
-        ))}
-      >
+      <PageTitle title={title} actions={<ActionRow actions={offered} />}>
         <span className={`badge tone-${toneOf('rollout', rolloutState(rollout))}`}>
           {stateText(rolloutState(rollout))}
         </span>
@@ -160,17 +151,25 @@ function HeadlinePanel({ feed, rollout }: { feed: RolloutFeed; rollout: Rollout 
         )}
         {rollsBack !== '' && (
           <span>
-            rolls back <Link href={rolloutHref(rollsBack)}>{rollsBack}</Link>
+            rolls back <RolloutLink id={rollsBack} />
           </span>
         )}
         {rolledBackBy.map((id) => (
           <span key={id}>
-            rolled back by <Link href={rolloutHref(id)}>{id}</Link>
+            rolled back by <RolloutLink id={id} />
           </span>
         ))}
-        <span className="mono">{rollout.rolloutId}</span>
+        <CopyableId id={rollout.rolloutId} />
         {feed.status.stream === 'reconnecting' && <strong>reconnecting</strong>}
       </p>
     </section>
+  );
+}
+
+function RolloutLink({ id }: { id: string }) {
+  return (
+    <Link className="mono" href={rolloutHref(id)} title={id}>
+      {shortId(id)}
+    </Link>
   );
 }
