@@ -1,7 +1,7 @@
 // Builds the web console into dist/console, and lays a compressed copy beside each file, so that the server has
 // nothing to compress. Fails when what a browser must fetch first is larger than it may be.
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
@@ -18,6 +18,7 @@ await build({
   logLevel: 'warn',
 });
 
+inlineFirstStyles();
 listKeptFiles();
 
 for (const name of readdirSync(out, { recursive: true })) {
@@ -42,6 +43,29 @@ if (bytes > firstLoadLimit) {
   process.exit(1);
 }
 console.error(`ingot: the console's first load is ${(bytes / 1000).toFixed(0)} kB compressed`);
+
+/** The frame is painted when index.html has come: a style sheet of its own would be one more round trip. */
+function inlineFirstStyles() {
+  const page = join(out, 'index.html');
+  const html = readFileSync(page, 'utf8');
+  const [link, name] = /<link rel="stylesheet" crossorigin href="\/([^"]+)">/.exec(html) ?? [];
+  if (!link) throw new Error('index.html names no style sheet');
+  const styles = readFileSync(join(out, name), 'utf8').trim();
+  if (styles.includes('</style')) throw new Error(`${name} would end the element that it is put into`);
+  writeFileSync(
+    page,
+    html.replace(link, () => `<style>${styles}</style>`),
+  );
+  rmSync(join(out, name));
+  // Scripts that import the first one name its styles among what must be loaded before them: the script itself stands in for them.
+  const [, script] = /<script type="module" crossorigin src="\/([^"]+)">/.exec(html) ?? [];
+  if (!script) throw new Error('index.html names no script');
+  for (const file of readdirSync(join(out, 'assets')).filter((each) => each.endsWith('.js'))) {
+    const path = join(out, 'assets', file);
+    const text = readFileSync(path, 'utf8');
+    if (text.includes(name)) writeFileSync(path, text.replaceAll(`"${name}"`, `"${script}"`));
+  }
+}
 
 /** What the service worker keeps. The digest changes its text with every build, which is how a browser sees that it is new. */
 function listKeptFiles() {

@@ -1,29 +1,34 @@
 /**
  * The web console: the files of its build, served unchanged. The console has client-side routes, so every path that
- * no other route serves is index.html. It may load only from this server, and no inline script runs.
+ * no other route serves is index.html. It may load only from this server, no inline script runs, and of inline styles those of
+ * index.html: its first paint waits for nothing else.
  */
 import { access } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import send from '@fastify/send';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { styleDigests } from './page-styles.ts';
 
 export interface ConsoleFilesOptions {
   /** The folder that holds index.html. */
   readonly root: string;
 }
 
-const SECURITY_HEADERS = {
-  'content-security-policy': [
+const policy = (styles: readonly string[]): string =>
+  [
     `default-src 'none'`,
     `script-src 'self'`,
-    `style-src 'self'`,
+    ['style-src', `'self'`, ...styles].join(' '),
     `img-src 'self' data:`,
     `font-src 'self'`,
     `connect-src 'self'`,
     `base-uri 'none'`,
     `form-action 'none'`,
     `frame-ancestors 'none'`,
-  ].join('; '),
+  ].join('; ');
+
+const SECURITY_HEADERS = {
+  'content-security-policy': policy([]),
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
@@ -53,6 +58,7 @@ const ENCODINGS = { br: '.br', gzip: '.gz' } as const;
  */
 const FILE = /^[A-Za-z0-9_][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_][A-Za-z0-9._-]*)*$/;
 const MAX_PATH = 512;
+const INDEX = 'index.html';
 
 /** Paths below these are never pages, whether a file exists or not. */
 const NOT_PAGES = ['api', 'auth', 'boot', 'healthz', 'readyz', 'assets'];
@@ -95,7 +101,7 @@ export async function consoleFiles(app: FastifyInstance, { root }: ConsoleFilesO
 }
 
 async function sendIndex(request: FastifyRequest, reply: FastifyReply, root: string) {
-  return (await sendFile(request, reply, { root, path: 'index.html', caching: 'page' })) ?? notBuilt(reply);
+  return (await sendFile(request, reply, { root, path: INDEX, caching: 'page' })) ?? notBuilt(reply);
 }
 
 function notBuilt(reply: FastifyReply) {
@@ -132,6 +138,7 @@ async function sendFile(request: FastifyRequest, reply: FastifyReply, { root, pa
     contentType: false,
   });
   if (!SENT.has(statusCode)) return null;
+  if (path === INDEX) reply.header('content-security-policy', policy(await styleDigests(join(root, INDEX))));
   return reply
     .code(statusCode)
     .headers(headers)

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -111,6 +112,21 @@ describe('pages', () => {
     expect(headers.etag).toBeTruthy();
   });
 
+  test('styles inside of the page are allowed by their digest, and follow a new build', async () => {
+    const styled = mkdtempSync(join(folder, 'styled-'));
+    const server = await serve(styled);
+    for (const styles of ['body{color:red}', 'body{color:navy}']) {
+      writeFileSync(join(styled, 'index.html'), `<style>${styles}</style>`);
+      const digest = createHash('sha256').update(styles).digest('base64');
+      for (const path of ['/fleet', '/index.html']) {
+        const { headers } = await get(server.port, path, PAGE);
+        const policy = CSP.replace("style-src 'self'", `style-src 'self' 'sha256-${digest}'`);
+        expect(headers['content-security-policy']).toBe(policy);
+      }
+    }
+    await server.stop(0);
+  });
+
   test('the first page is served to a client without an Accept header', async () => {
     expect((await get(built.port, '/')).status).toBe(200);
   });
@@ -217,8 +233,10 @@ test('without a build, the answer says how to make one', async () => {
 
 test('the whole server has it beside all that it had', async () => {
   const port = Number(new URL(whole.httpUrl).port);
-  const page = await get(port, '/fleet', PAGE);
-  expect(page.headers['content-security-policy']).toBe(CSP);
+  const { headers } = await get(port, '/fleet', PAGE);
+  // The built page has styles of its own.
+  const policy = String(headers['content-security-policy']).replace(/ 'sha256-[^']+'/, '');
+  expect(policy).toBe(CSP);
   expect((await get(port, '/api/v1/nodes', PAGE)).status).toBe(401);
   expect((await get(port, '/boot/nothing', PAGE)).status).toBe(404);
   expect((await get(port, '/api/v1/boot', PAGE)).body.toString()).toContain('#!ipxe');
