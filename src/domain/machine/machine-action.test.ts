@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { installLifecycle } from '../install/install-state.ts';
 import { checkTransition, statesOf } from '../lifecycle/lifecycle.ts';
+import { BMC_ACTION_NAMES } from './bmc-action.ts';
 import {
   type ActionMachine,
   flagsSet,
@@ -17,6 +18,7 @@ const machine = (changed: Partial<ActionMachine> = {}): ActionMachine => ({
   phase: 'READY',
   service: null,
   install: null,
+  whyNoBmc: 'm-1 has no BMC.',
   conditions: {},
   activeOperationId: null,
   ...changed,
@@ -57,7 +59,19 @@ describe('what can be done about a machine', () => {
 
   it('asks for the name where data or the identity is lost', () => {
     const named = MACHINE_ACTION_NAMES.filter((action) => MACHINE_ACTIONS[action].confirm === 'name');
-    expect(named).toEqual(['reimage', 'onboard', 'decommission', 'remove', 'erase']);
+    expect(named).toEqual(['reimage', 'onboard', 'decommission', 'remove', 'erase', 'clear_log']);
+  });
+
+  it('has its BMC take operations one at a time, and calls at any time', () => {
+    const withBmc = { whyNoBmc: null };
+    expect(possible(withBmc)).toEqual(expect.arrayContaining(BMC_ACTION_NAMES));
+    const calls = ['locate', 'trust_certificate'];
+    const ofBmc = (changed: Partial<ActionMachine>) =>
+      BMC_ACTION_NAMES.filter((action) => possible({ ...withBmc, ...changed }).includes(action));
+    expect(ofBmc({ activeOperationId: 'op-1' })).toEqual(calls);
+    expect(ofBmc({ conditions: { RMA: set } })).toEqual(calls);
+    expect(ofBmc({ service: 'deleted' })).toEqual([]);
+    expect(ofBmc({ whyNoBmc: 'm-1 has no BMC.' })).toEqual([]);
   });
 
   it('is a closed set', () => {

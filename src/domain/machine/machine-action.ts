@@ -10,6 +10,7 @@ import { HARDWARE_OPERATIONS, whyNotHardwareOperation } from '../operation/hardw
 import { PHASE_GATED_TYPES, type PhaseGatedType } from '../operation/phase-gated-type.ts';
 import { DECOMMISSION_MODE_NAMES } from '../workflow/stage.ts';
 import { whyNotSetService, whyNotWorkflow } from '../workflow/workflow-gate.ts';
+import { BMC_ACTIONS, type BmcAction } from './bmc-action.ts';
 
 export type MachineAction =
   | 'reboot'
@@ -27,10 +28,13 @@ export type MachineAction =
   | 'unflag'
   | 'clear'
   | 'approve_node'
-  | 'set_install';
+  | 'set_install'
+  | BmcAction;
 
 export interface ActionMachine extends GatedMachine {
   readonly install: InstallState | null;
+  /** Why nothing can be asked of its BMC, in a sentence; null: something can. */
+  readonly whyNoBmc: string | null;
 }
 
 export interface MachineActionInfo {
@@ -191,6 +195,7 @@ export const MACHINE_ACTIONS = {
     confirm: 'once',
     whyNot: (machine) => (flagsSet(machine).length > 0 ? null : `${machine.machineId} has no flag.`),
   },
+  ...BMC_ACTIONS,
 } as const satisfies Record<MachineAction, MachineActionInfo>;
 
 export const MACHINE_ACTION_NAMES = Object.keys(MACHINE_ACTIONS) as MachineAction[];

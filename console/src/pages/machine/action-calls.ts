@@ -9,6 +9,8 @@ import {
 import { admin, machines } from '../../api/clients.ts';
 import { approveNode, changeNode } from '../nodes/nodes.ts';
 import { macsOf, type Values } from './action-form.ts';
+import { wattsOf } from './bmc-form.ts';
+import { bmc } from './use-bmc.ts';
 
 export interface ActionRequest {
   readonly machineId: string;
@@ -82,6 +84,39 @@ export const CALLS = {
     await approveNode(machineId, { force: false, workflow, comment });
     return NONE;
   },
+  power: ({ values, ...request }) =>
+    bmc.changePower({ ...request, action: values.wish, reason: values.why.trim() }),
+  power_cap({ values, ...request }) {
+    const watts = wattsOf(values.watts) ?? null;
+    return bmc.setPowerCap({ ...request, reason: values.why.trim(), ...(watts !== null && { watts }) });
+  },
+  async locate({ machineId, values: { duration, off, why } }) {
+    const isOff = off !== '';
+    await bmc.locateMachine({
+      machineId,
+      off: isOff,
+      duration: isOff ? '' : duration.trim(),
+      reason: why.trim(),
+    });
+    return NONE;
+  },
+  boot_override: ({ values: { source, path, firmware, continuous, why }, ...request }) =>
+    bmc.setBootOverride({
+      ...request,
+      source,
+      path: path.trim(),
+      mode: firmware,
+      continuous: continuous !== '',
+      reason: why.trim(),
+    }),
+  bmc_reset: ({ values, ...request }) => bmc.resetBmc({ ...request, reason: values.why.trim() }),
+  clear_log: ({ values, ...request }) => bmc.clearBmcLog({ ...request, reason: values.why.trim() }),
+  async trust_certificate({ machineId, values: { fingerprint, why } }) {
+    await bmc.trustBmcCertificate({ machineId, sha256: fingerprint, reason: why.trim() });
+    return NONE;
+  },
+  rotate_password: ({ values, ...request }) =>
+    bmc.rotateBmcPassword({ ...request, reason: values.why.trim() }),
   async set_install({ machineId, values: { state, force, comment } }) {
     await changeNode(machineId, { state, force: force !== '', comment });
     return NONE;

@@ -16,7 +16,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
 import { CALLS } from './action-calls.ts';
 import { ActionField } from './action-fields.tsx';
-import { commandOf, FIELDS_OF, type FieldName, firstValues, missing } from './action-form.ts';
+import { asksForName, commandOf, FIELDS_OF, type FieldName, firstValues, missing } from './action-form.ts';
 
 export interface ActionDialogProps {
   readonly action: MachineAction;
@@ -49,10 +49,12 @@ export function ActionDialog({ action, machine, known, onClose }: ActionDialogPr
       );
       void queries.invalidateQueries({ queryKey: ['machine', machineId] });
       void queries.invalidateQueries({ queryKey: ['explanation', machineId] });
+      void queries.invalidateQueries({ queryKey: ['bmc', machineId] });
       onClose();
     },
   });
   // The machine may have changed while the dialog was open.
+  const danger = asksForName(action, values);
   const refusal = info.whyNot(machine) ?? missing(action, values, machineId, typedName);
   return (
     <Dialog
@@ -66,7 +68,7 @@ export function ActionDialog({ action, machine, known, onClose }: ActionDialogPr
           <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
-            kind={info.confirm === 'name' ? 'danger-primary' : 'primary'}
+            kind={danger === '' ? 'primary' : 'danger-primary'}
             disabledBecause={call.isPending ? 'Request in progress.' : refusal}
           >
             {info.title}
@@ -85,10 +87,10 @@ export function ActionDialog({ action, machine, known, onClose }: ActionDialogPr
           onChange={(value) => setValues((before) => ({ ...before, [field]: value }))}
         />
       ))}
-      {info.confirm === 'name' && (
+      {danger !== '' && (
         <label className="field">
           <span>
-            This cannot be undone. Type <code>{machineId}</code> to confirm
+            {danger} Type <code>{machineId}</code> to confirm
           </span>
           <input
             className="input mono"

@@ -4,6 +4,7 @@ import type { ActionMachine, MachineAction } from '../../../../src/domain/machin
 import { WorkflowField } from '../nodes/workflow-field.tsx';
 import { choicesOf, type FieldName } from './action-form.ts';
 import { ImageField, PoolField } from './catalog-fields.tsx';
+import { CertificateField } from './certificate-field.tsx';
 
 export interface FieldProps {
   readonly action: MachineAction;
@@ -27,6 +28,16 @@ const TITLES = {
   serial: 'Serial number of the replacement (optional)',
   reason: 'Reason',
   comment: 'Comment (optional)',
+  wish: 'What to do',
+  watts: 'Watts, or off to remove the cap',
+  duration: 'How long (optional): 10m unless given, at most 24h',
+  off: 'Switch it off now',
+  source: 'Boot from',
+  path: 'UEFI device path, boot option (Boot0003) or address of an HTTP boot (optional)',
+  firmware: 'Mode of the firmware (optional): as it is unless chosen',
+  continuous: 'For every boot until it is changed, not only for the next one',
+  fingerprint: 'Certificate',
+  why: 'Reason (optional)',
 } as const satisfies Record<FieldName, string>;
 
 /** What `force` overrides depends on the action. */
@@ -48,6 +59,16 @@ const CONTROLS = {
   serial: TextField,
   reason: TextField,
   comment: TextField,
+  wish: ChoiceField,
+  watts: TextField,
+  duration: TextField,
+  off: CheckField,
+  source: ChoiceField,
+  path: TextField,
+  firmware: ChoiceField,
+  continuous: CheckField,
+  fingerprint: CertificateField,
+  why: TextField,
 } as const satisfies Record<FieldName, (props: FieldProps) => React.ReactNode>;
 
 export function ActionField(props: FieldProps) {

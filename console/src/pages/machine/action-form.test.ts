@@ -7,6 +7,7 @@ const machine = (changed: Partial<ActionMachine> = {}): ActionMachine => ({
   phase: 'MAINTENANCE',
   service: 'active',
   install: 'installed',
+  whyNoBmc: null,
   conditions: {},
   activeOperationId: null,
   ...changed,
@@ -35,6 +36,27 @@ describe('the form of an action', () => {
       expect(missing(action, values(action, given), 'm-1', ''), action).toContain('reason');
       expect(missing(action, values(action, { ...given, reason: 'because' }), 'm-1', ''), action).toBe('');
     }
+  });
+
+  it('asks for the typed name for power that interrupts the machine, and not to switch it on', () => {
+    const asked = (wish: string, name = '') => missing('power', values('power', { wish }), 'm-1', name);
+    expect(asked('')).toBe('Select what to do.');
+    expect(asked('on')).toBe('');
+    for (const wish of ['off', 'shutdown', 'restart', 'reset', 'cycle', 'nmi', 'push-button']) {
+      expect(asked(wish), wish).toBe('Type m-1 to confirm.');
+      expect(asked(wish, 'm-1'), wish).toBe('');
+    }
+  });
+
+  it('rejects watts and boot paths that the server would reject', () => {
+    const cap = (watts: string) => missing('power_cap', values('power_cap', { watts }), 'm-1', '');
+    expect([cap('450W'), cap('450'), cap('off')]).toEqual(['', '', '']);
+    for (const text of ['0', '-1', 'much', '999999']) expect(cap(text), text).toContain('watts');
+    const boot = (source: string, path: string) =>
+      missing('boot_override', values('boot_override', { source, path }), 'm-1', '');
+    expect(boot('boot-option', 'Boot0003')).toBe('');
+    expect(boot('boot-option', '')).toContain('Boot0003');
+    expect(boot('pxe', 'x')).toContain('not for pxe');
   });
 
   it('preselects the only choice, and fills in known values', () => {
@@ -81,6 +103,18 @@ describe('the equivalent CLI command', () => {
     ['clear', {}, 'ingot clear m-1 --reason …'],
     ['approve_node', { workflow: 'ubuntu' }, 'ingot node approve m-1 --workflow ubuntu'],
     ['set_install', { state: 'pending', force: 'true' }, 'ingot node state m-1 pending --force'],
+    ['power', {}, 'ingot power <verb> m-1'],
+    ['power', { wish: 'cycle', why: 'hangs' }, 'ingot power cycle m-1 --reason hangs'],
+    ['power_cap', { watts: '450' }, 'ingot power cap m-1 450'],
+    ['locate', { duration: '30m' }, 'ingot locate m-1 --for 30m'],
+    ['locate', { duration: '30m', off: 'true' }, 'ingot locate m-1 --off'],
+    [
+      'boot_override',
+      { source: 'boot-option', path: 'Boot0003', continuous: 'true', firmware: 'UEFI' },
+      'ingot boot-override set m-1 boot-option --path Boot0003 --mode UEFI --continuous',
+    ],
+    ['clear_log', {}, 'ingot bmc clear-log m-1'],
+    ['trust_certificate', { fingerprint: 'ab' }, 'ingot bmc trust m-1 --fingerprint ab'],
   ])('%s', (action, given, command) => {
     expect(commandOf(action, 'm-1', values(action, given))).toBe(command);
   });

@@ -13,6 +13,20 @@ import { checkImageRef } from '../../../../src/domain/machine/machine-input.ts';
 import { DECOMMISSION_MODE_NAMES, DECOMMISSION_MODES } from '../../../../src/domain/workflow/stage.ts';
 import { serviceStatesByHand, whyNotWorkflow } from '../../../../src/domain/workflow/workflow-gate.ts';
 import { shellWord } from '../../shell-word.ts';
+import {
+  BMC_FIELDS,
+  BMC_OPTIONS,
+  BMC_PLACEHOLDERS,
+  BMC_REQUESTS,
+  type BmcField,
+  bmcChoices,
+  bmcFault,
+  bmcVerbs,
+  interrupts,
+  isBmcField,
+  NO_BMC_VALUES,
+  OPTIONAL_BMC_FIELDS,
+} from './bmc-form.ts';
 
 export type FieldName =
   | 'image'
@@ -27,7 +41,8 @@ export type FieldName =
   | 'macs'
   | 'serial'
   | 'reason'
-  | 'comment';
+  | 'comment'
+  | BmcField;
 
 export type Values = Readonly<Record<FieldName, string>>;
 
@@ -48,6 +63,7 @@ export const FIELDS_OF = {
   clear: ['reason'],
   flag: ['flag', 'reason'],
   unflag: ['flag', 'reason'],
+  ...BMC_FIELDS,
 } as const satisfies Record<MachineAction, readonly FieldName[]>;
 
 const EMPTY: Values = {
@@ -64,10 +80,19 @@ const EMPTY: Values = {
   serial: '',
   reason: '',
   comment: '',
+  ...NO_BMC_VALUES,
 };
 
 /** The server has a default for these, or does not need them. */
-const OPTIONAL: readonly FieldName[] = ['image', 'workflow', 'force', 'overwrite', 'serial', 'comment'];
+const OPTIONAL: readonly FieldName[] = [
+  'image',
+  'workflow',
+  'force',
+  'overwrite',
+  'serial',
+  'comment',
+  ...OPTIONAL_BMC_FIELDS,
+];
 
 const REQUESTS: Readonly<Record<FieldName, string>> = {
   image: 'Enter an image.',
@@ -83,6 +108,7 @@ const REQUESTS: Readonly<Record<FieldName, string>> = {
   serial: 'Enter a serial number.',
   reason: 'Enter a reason.',
   comment: 'Enter a comment.',
+  ...BMC_REQUESTS,
 };
 
 export interface Choice {
@@ -110,7 +136,7 @@ export function choicesOf(action: MachineAction, field: FieldName, machine: Acti
     case 'flag':
       return (action === 'flag' ? flagsToSet(machine) : flagsSet(machine)).map((flag) => free(flag, ''));
     default:
-      return [];
+      return isBmcField(field) ? bmcChoices(field) : [];
   }
 }
 
@@ -134,11 +160,16 @@ export function missing(action: MachineAction, values: Values, machineId: string
   const fields: readonly FieldName[] = FIELDS_OF[action];
   const field = fields.find((name) => values[name].trim() === '' && !OPTIONAL.includes(name));
   if (field) return REQUESTS[field];
-  const image = imageFault(values.image);
-  if (image) return image;
-  if (MACHINE_ACTIONS[action].confirm === 'name' && typedName !== machineId)
-    return `Type ${machineId} to confirm.`;
+  const fault = imageFault(values.image) || bmcFault(action, values);
+  if (fault) return fault;
+  if (asksForName(action, values) !== '' && typedName !== machineId) return `Type ${machineId} to confirm.`;
   return '';
+}
+
+/** What is lost or interrupted, where the operator types the name of the machine; empty: nothing is. */
+export function asksForName(action: MachineAction, values: Values): string {
+  if (MACHINE_ACTIONS[action].confirm === 'name') return 'This cannot be undone.';
+  return interrupts(action, values) ? 'This interrupts what runs on the machine.' : '';
 }
 
 export function imageFault(image: string): string {
@@ -171,6 +202,7 @@ const OPTIONS = {
   serial: (value) => ['--serial', value],
   reason: (value) => ['--reason', value],
   comment: (value) => ['--comment', value],
+  ...BMC_OPTIONS,
 } as const satisfies Record<FieldName, (value: string) => string[]>;
 
 const PLACEHOLDERS: Partial<Record<FieldName, string>> = {
@@ -181,15 +213,23 @@ const PLACEHOLDERS: Partial<Record<FieldName, string>> = {
   state: '<state>',
   flag: '<flag>',
   reason: '…',
+  ...BMC_PLACEHOLDERS,
 };
 
 export function commandOf(action: MachineAction, machineId: string, values: Values): string {
-  const fields: readonly FieldName[] = FIELDS_OF[action];
+  const fields = typedFields(action, values);
   const options = fields.flatMap((field) => {
     const value = values[field].trim();
     const placeholder = PLACEHOLDERS[field];
     if (value !== '') return OPTIONS[field](value).map(shellWord);
     return placeholder === undefined ? [] : OPTIONS[field](placeholder);
   });
-  return ['ingot', MACHINE_ACTIONS[action].verb, machineId, ...options].join(' ');
+  const verbs = [MACHINE_ACTIONS[action].verb, ...bmcVerbs(action, values)];
+  return ['ingot', ...verbs, machineId, ...options].join(' ');
+}
+
+/** Where the indicator goes off, the time is not said. */
+function typedFields(action: MachineAction, values: Values): readonly FieldName[] {
+  const fields: readonly FieldName[] = FIELDS_OF[action];
+  return action === 'locate' && values.off !== '' ? fields.filter((field) => field !== 'duration') : fields;
 }

@@ -25,6 +25,7 @@ import { OperationsPanel } from './operations-panel.tsx';
 import { OverviewTab, type OverviewTabProps } from './overview-tab.tsx';
 import { SerialTab } from './serial/serial-tab.tsx';
 import { SpecPanel } from './spec-panel.tsx';
+import { useWhyNoBmc } from './use-bmc.ts';
 import { actionMachine, useMachine } from './use-machine.ts';
 import { useOperation } from './use-operation.ts';
 import { useOperations } from './use-operations.ts';
@@ -61,7 +62,8 @@ function MachineShown({ machine, tab }: { machine: MachineView; tab: MachineTab 
   const { machineId } = machine;
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const forbidden = useForbidden();
-  const gated = actionMachine(machine);
+  const whyNoBmc = useWhyNoBmc(machine);
+  const gated = actionMachine(machine, whyNoBmc);
   const whyNotNow = (action: MachineAction) =>
     forbidden(MACHINE_ACTIONS[action].role, [MACHINE_ACTIONS[action].method]) ||
     (MACHINE_ACTIONS[action].whyNot(gated) ?? '');
@@ -87,6 +89,7 @@ function MachineShown({ machine, tab }: { machine: MachineView; tab: MachineTab 
         <TabContent
           tab={tab}
           machine={machine}
+          whyNoBmc={whyNoBmc}
           whyNotNow={whyNotNow}
           onAction={ask}
           onOperationAction={askOperation}
@@ -102,8 +105,14 @@ function MachineShown({ machine, tab }: { machine: MachineView; tab: MachineTab 
   );
 }
 
-function TabContent({ tab, ...props }: OverviewTabProps & { tab: MachineTab }) {
-  const { machine } = props;
+interface TabContentProps extends OverviewTabProps {
+  readonly tab: MachineTab;
+  readonly whyNoBmc: string | null;
+}
+
+function TabContent({ tab, whyNoBmc, ...props }: TabContentProps) {
+  const { machine, whyNotNow, onAction } = props;
+  const actions = { whyNotNow, onAction };
   const operations = useOperations(machine.machineId);
   switch (tab) {
     case 'overview':
@@ -112,7 +121,7 @@ function TabContent({ tab, ...props }: OverviewTabProps & { tab: MachineTab }) {
       return (
         <>
           <Suspense fallback={<Loading lines={6} />}>
-            <HardwareTab machine={machine} />
+            <HardwareTab machine={machine} whyNoBmc={whyNoBmc} {...actions} />
           </Suspense>
           <AgentPanel machine={machine} />
           {machine.install !== '' && <NodePanel machine={machine} />}

@@ -41,6 +41,6 @@ export function useSince(machineId: string, layer: string, state: string): numbe
 }
 
 /** The machine in the type of the actions' table. */
-export function actionMachine(view: MachineView): ActionMachine {
-  return { ...view, install: view.install === '' ? null : (view.install as InstallState) };
+export function actionMachine(view: MachineView, whyNoBmc: string | null): ActionMachine {
+  return { ...view, whyNoBmc, install: view.install === '' ? null : (view.install as InstallState) };
 }

@@ -16,6 +16,7 @@ import {
 } from '../../../../src/domain/machine/spec-field.ts';
 
 type SpecFacet = NameWith<{ readonly shown: { readonly facet: 'yes' } }>;
+type HardwareFacet = 'hardware.model' | 'hardware.gpu.model' | 'hardware.memory_gib';
 export type FacetField =
   | SpecFacet
   | 'effective_state'
@@ -24,7 +25,8 @@ export type FacetField =
   | 'effective_rack'
   | 'pool'
   | 'schedulable'
-  | 'available';
+  | 'available'
+  | HardwareFacet;
 
 export const FACETS: Readonly<Record<FacetField, string>> = {
   effective_state: 'Effective state',
@@ -35,6 +37,9 @@ export const FACETS: Readonly<Record<FacetField, string>> = {
   pool: 'Pool',
   schedulable: 'Schedulable',
   available: 'Available',
+  'hardware.model': 'Hardware model',
+  'hardware.gpu.model': 'GPU',
+  'hardware.memory_gib': 'Memory GiB',
 };
 
 function specFacets() {
@@ -159,7 +164,8 @@ function termFor(field: GroupField, values: readonly string[]): FilterNode {
     value,
     offset: 0,
   });
-  const isText = MACHINE_FILTER[field]?.kind !== 'enum';
+  const kind = MACHINE_FILTER[field]?.kind;
+  const isText = kind !== 'enum' && kind !== 'integer';
   const terms = values.flatMap((value): FilterNode[] => {
     if (value !== '') return [restriction([value])];
     const absent: FilterNode = { kind: 'not', term: restriction(['', '']) };

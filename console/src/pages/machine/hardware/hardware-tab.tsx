@@ -1,9 +1,9 @@
 /** The hardware of a machine: a picture of its slots, what it must have, its firmware, what changed, and what its BMC reports. */
-import type { MachineView } from '../../../machine-view.ts';
 import { Empty, Failed, Loading } from '../../../ui/blank.tsx';
 import { Command } from '../../../ui/command.tsx';
 import { Panel } from '../../../ui/panel.tsx';
 import '../../../styles/hardware.css';
+import { BmcPanel, type BmcPanelProps } from './bmc-panel.tsx';
 import { ChangesPanel } from './changes-panel.tsx';
 import { FirmwarePanel } from './firmware-panel.tsx';
 import { LemonPanel } from './lemon-panel.tsx';
@@ -13,7 +13,12 @@ import { SensorsPanel } from './sensors-panel.tsx';
 import { SlotsPanel } from './slots-panel.tsx';
 import { useHardware } from './use-hardware.ts';
 
-export function HardwareTab({ machine }: { machine: MachineView }) {
+export interface HardwareTabProps extends BmcPanelProps {
+  /** Null: it has one. */
+  readonly whyNoBmc: string | null;
+}
+
+export function HardwareTab({ machine, whyNoBmc, ...actions }: HardwareTabProps) {
   const { machineId } = machine;
   const { data, isPending, isError, error, refetch } = useHardware(machineId);
   return (
@@ -31,6 +36,7 @@ export function HardwareTab({ machine }: { machine: MachineView }) {
         </Panel>
       )}
       {data && data.sources.length > 0 && <SlotsPanel hardware={data} />}
+      {whyNoBmc === null && <BmcPanel machine={machine} {...actions} />}
       <div className="columns">
         <LemonPanel machineId={machineId} />
         {data && <ProfilePanel hardware={data} />}
