@@ -5,6 +5,7 @@ import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { holdNewOperations, newMachine } from '../api/fleet.ts';
 import { type Client, startTestServer, type TestServer } from '../parts/server.ts';
+import { standingOperation } from './standing-operation.ts';
 
 let server: TestServer;
 let fleet: Client<typeof FleetService>;
@@ -13,50 +14,18 @@ let usual = '';
 
 const WORDS = 'slower than 99 % of its history: 14 min, usually 3 min';
 
-/** An operation that stands in its only step since so many minutes, or that has ended after as many. */
-async function operation(id: string, machineId: string, minutes: number, status: string): Promise<void> {
-  const ended = status === 'completed';
-  const from = new Date(Date.now() - minutes * 60_000 - 5_000).toISOString();
-  const until = new Date(Date.parse(from) + minutes * 60_000).toISOString();
-  const step = {
-    name: 'wait',
-    kind: 'await-operator',
-    config: {},
-    timeoutSeconds: 7200,
-    maxRetries: 0,
-    title: 'Waiting',
-    doneTitle: 'Waited',
-    state: ended ? 'succeeded' : 'running',
-    attempts: 1,
-    startedAt: from,
-    attemptStartedAt: from,
-    finishedAt: ended ? until : null,
-    message: '',
-    progress: ended ? 100 : 0,
-    memo: {},
-    undoAttempts: 0,
-  };
-  await server.sql(
-    `INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, contract, params, steps,
-       current, started_by, started_at, finished_at)
-     VALUES ($1, $2, $1, '', 'REIMAGE', $3, 'operation', '{}', $4::jsonb, $5, 'operator:o', $6, $7)`,
-    [id, machineId, status, JSON.stringify([step]), ended ? 1 : 0, from, ended ? until : null],
-  );
-  if (!ended)
-    await server.sql(`UPDATE machines SET active_operation_id = $1 WHERE machine_id = $2`, [id, machineId]);
-}
-
 beforeAll(async () => {
   server = await startTestServer();
   fleet = server.client(FleetService, server.adminToken);
   // No worker takes up the operations that stand still here.
   await holdNewOperations(server);
   const past = await newMachine(server, { labels: { tenant: 'red' } });
-  for (let n = 0; n < 30; n += 1) await operation(`op-past-${n}`, past, n === 0 ? 5 : 3, 'completed');
+  for (let n = 0; n < 30; n += 1)
+    await standingOperation(server, `op-past-${n}`, past, n === 0 ? 5 : 3, 'completed');
   slow = await newMachine(server, { labels: { tenant: 'red' } });
   usual = await newMachine(server, { labels: { tenant: 'blue' } });
-  await operation('op-slow', slow, 14, 'running');
-  await operation('op-usual', usual, 4, 'running');
+  await standingOperation(server, 'op-slow', slow, 14, 'running');
+  await standingOperation(server, 'op-usual', usual, 4, 'running');
 });
 afterAll(() => server?.stop());
 
@@ -101,7 +70,7 @@ test('the overview has them, for each caller those of its own scope', async () =
 
 test('what is usual for a tenant is what its own machines took, whatever others have', async () => {
   const alone = await newMachine(server, { labels: { tenant: 'green' } });
-  await operation('op-alone', alone, 14, 'running');
+  await standingOperation(server, 'op-alone', alone, 14, 'running');
   const { secret } = await server.admin.createToken({
     ...{ name: 'green', role: 'viewer', scope: 'labels.tenant=green' },
   });
