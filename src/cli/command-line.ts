@@ -5,6 +5,7 @@ import { CommandContext, type CommandEnvironment } from './command-context.ts';
 import { type ExtraCommands, treeFor } from './command-tree.ts';
 import { reportLines } from './errors/error-report.ts';
 import { EXIT_CODES } from './errors/exit-code.ts';
+import { withOtherProgram } from './input/other-program.ts';
 
 export interface ClientInvocation
   extends Pick<CommandEnvironment, 'program' | 'env' | 'stdin' | 'stdout' | 'stderr'>,
@@ -46,7 +47,7 @@ async function runCommand(context: CommandContext, invocation: ClientInvocation)
   try {
     // Its default command would only say that an argument is missing.
     groupTypedAlone(root, invocation.argv)?.help({ error: true });
-    await root.parseAsync([...invocation.argv], { from: 'user' });
+    await root.parseAsync([...withOtherProgram(root, invocation.argv)], { from: 'user' });
     return context.exitCode;
   } catch (error) {
     if (context.isAbandoned) return EXIT_CODES.ok.code;

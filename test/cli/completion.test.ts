@@ -75,6 +75,9 @@ describe('bash completion', () => {
       ['resume', 'reject', 'retry'],
     ],
     [['rollout', 'start', '--stop-s'], ['--stop-same-error']],
+    [['list', '--sort', 'ph'], ['phase']],
+    [['list', '--sort', '-ph'], ['-phase']],
+    [['ops', '--columns', 'machine_id,ty'], ['machine_id,type']],
     [
       ['rollout', 'start', '--gate', ''],
       ['automatic', 'approval', 'second-person'],

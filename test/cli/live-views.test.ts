@@ -69,6 +69,17 @@ describe('ssh', () => {
       cli.fleet.addMachine({ machineId: 'machine-1', spec: { sshEndpoint: '[2001:db8::1]:2222' } });
       expect(await cli.run('ssh machine-1 --user root -- uptime')).toMatchObject({ code: 7, stderr: '' });
       expect(readFileSync(log, 'utf8')).toBe('-p 2222 -l root -- 2001:db8::1 uptime ');
+      // The options of what runs there are its own, with and without the dashes.
+      for (const [typed, run] of [
+        ['ssh machine-1 ls -la', 'ls -la'],
+        ['ssh --user root machine-1 df -h', 'df -h'],
+        ['machine ssh machine-1 --user root cat --version -o x', 'cat --version -o x'],
+        ['ssh machine-1 -- ls -la', 'ls -la'],
+        ['ssh machine-1 ls -- -la', 'ls -- -la'],
+      ] as const) {
+        expect(await cli.run(typed), typed).toMatchObject({ code: 7, stderr: '' });
+        expect(readFileSync(log, 'utf8').split('2001:db8::1 ')[1], typed).toBe(`${run} `);
+      }
     } finally {
       vi.unstubAllEnvs();
       rmSync(folder, { recursive: true });

@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { offeredValues } from './offered-values.ts';
 
 export interface CompletableOption {
   /** -o, --output */
@@ -101,7 +102,7 @@ function completable(option: Option): CompletableOption {
     flags: [option.short, option.long].filter((flag) => flag !== undefined && flag !== null),
     description: option.description,
     takesValue: option.required || option.optional,
-    choices: option.argChoices ?? [],
+    choices: offeredValues(option),
     listedBy: option.required ? VALUES_LISTED_BY[option.long ?? ''] : undefined,
   };
 }

@@ -131,7 +131,10 @@ ${name}() {
   COMPREPLY=()
   if ${name}_filter; then return 0; fi
   if ${name}_value "$at" "$prev" "$cur"; then
-    COMPREPLY=($(compgen -W "$choices" -- "$cur"))
+    # --columns a,b: the last of them is completed
+    if [[ -n "$choices" && "$cur" == *,* ]]; then COMPREPLY=($(compgen -P "\${cur%,*}," -W "$choices" -- "\${cur##*,}"))
+    else COMPREPLY=($(compgen -W "$choices" -- "$cur"))
+    fi
     [[ -n "$choices" ]] || compopt -o default 2>/dev/null
     return 0
   fi
@@ -170,7 +173,7 @@ ${name}() {
     return 0
   fi
   if ${name}_value "$at" "$prev" "$cur"; then
-    if [[ -n "$choices" ]]; then compadd -- \${=choices}; else _files; fi
+    if [[ -n "$choices" ]]; then compset -P '*,'; compadd -- \${=choices}; else _files; fi
     return 0
   fi
   ${name}_words "$at"

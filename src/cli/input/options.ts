@@ -1,6 +1,7 @@
 /** The options that several commands share, each declared once. */
 import { type Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { inAnyCase } from '../../domain/any-case.ts';
+import { offering } from '../completion/offered-values.ts';
 import { OUTPUT_FORMATS, PATH_FORMATS } from '../output/format.ts';
 import { pathWriter } from '../output/path-writer.ts';
 import { parseDuration } from '../output/time-text.ts';
@@ -95,15 +96,24 @@ function outputOption(): Option {
 
 const names = (text: string): string[] => text.split(',').filter((name) => name.trim() !== '');
 
-function addTableChoice(command: Command): Command {
+/** The columns of a list, whatever its items are. */
+interface ListColumns {
+  readonly columns: readonly { readonly header: string }[];
+  readonly wideColumns: readonly { readonly header: string }[];
+  readonly furtherColumns?: readonly { readonly header: string }[];
+}
+
+function addTableChoice(command: Command, of: ListColumns): Command {
+  const all = [...of.columns, ...of.wideColumns, ...(of.furtherColumns ?? [])];
+  const known = [...new Set(all.map(({ header }) => header.toLowerCase()))];
+  const columns = new Option(
+    '--columns <names>',
+    'show these columns only, separated by commas; those of -o wide too',
+  ).argParser(names);
+  const sort = new Option('--sort <column>', 'sort by this column; -<column> for the largest first');
   return command
-    .addOption(
-      new Option(
-        '--columns <names>',
-        'show these columns only, separated by commas; those of -o wide too',
-      ).argParser(names),
-    )
-    .option('--sort <column>', 'sort by this column; -<column> for the largest first');
+    .addOption(offering(columns, known))
+    .addOption(offering(sort, [...known, ...known.map((name) => `-${name}`)]));
 }
 
 export function addFilter(command: Command): Command {
@@ -130,8 +140,8 @@ function addLimit(command: Command, standard?: Standard): Command {
 }
 
 /** What every list has. */
-export function addListing(command: Command, standard?: Standard): Command {
-  return addTableChoice(addOutput(addLimit(command, standard)));
+export function addListing(command: Command, of: ListColumns, standard?: Standard): Command {
+  return addTableChoice(addOutput(addLimit(command, standard)), of);
 }
 
 export function addTimeout(command: Command, standard: string): Command {

@@ -39,7 +39,7 @@ export function identityGroup(context: CommandContext): Command {
 
 function listIdentities(context: CommandContext): Command {
   const command = new Command('list').description('List identities, the one that was used last first');
-  return addListing(command).action(
+  return addListing(command, IDENTITIES).action(
     context.action<ListingOptions>(async ({ options, api }) => {
       const { identities } = await api.admin.listIdentities({});
       return writeListing(context, options, IDENTITIES, [identities], 'no identities yet');

@@ -91,7 +91,7 @@ function listPools(context: CommandContext): Command {
 SCHEDULABLE is the number of schedulable machines out of all. A pool is healthy with at least one.
 Metrics and GPUs are those of the schedulable machines: sums, and averages of percentages.`,
     );
-  return addListing(command).action(
+  return addListing(command, POOLS).action(
     context.action<ListingOptions>(async ({ options, api }) => {
       const { pools } = await api.admin.listPools({});
       const none = `no pools yet; create one: ${context.program} pool create <name>`;

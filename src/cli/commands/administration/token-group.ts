@@ -150,7 +150,7 @@ function rotateToken(context: CommandContext): Command {
 }
 
 function listTokens(context: CommandContext): Command {
-  return addListing(new Command('list').description('List tokens')).action(
+  return addListing(new Command('list').description('List tokens'), TOKENS).action(
     context.action<ListingOptions>(async ({ options, api }) => {
       const { tokens } = await api.admin.listTokens({});
       return writeListing(context, options, TOKENS, [tokens], 'no tokens yet');

@@ -78,7 +78,7 @@ function listBudgets(context: CommandContext): Command {
 USED is unavailable machines out of those allowed, in the group that has the least left, which WORST_GROUP names. (none) are
 the machines without a value of the field. -o wide also names the unavailable machines of that group, -o json all groups.`,
     );
-  return addListing(command).action(
+  return addListing(command, BUDGETS).action(
     context.action<ListingOptions>(async ({ options, api }) => {
       const { budgets } = await api.rollouts.listBudgets({});
       const none = `no budgets yet; create one: ${context.program} budget create <name> --max-unavailable 1`;

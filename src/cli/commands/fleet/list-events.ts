@@ -81,7 +81,7 @@ Events of tokens, sessions, settings, access and audit are for admins only.`,
     `${path} --filter 'kind=phase AND to=MAINTENANCE'`,
     `${path} -f`,
   ]);
-  return addListing(command, { limit: DEFAULT_LIMIT }).action(
+  return addListing(command, EVENTS, { limit: DEFAULT_LIMIT }).action(
     context.action<EventsOptions>(async ({ options, api }) => {
       const filter = allOf([options.filter, options.machine && equals('machine_id', options.machine)]);
       if (!options.follow) return list(context, api, filter, options);

@@ -72,7 +72,7 @@ function listChanges(context: CommandContext): Command {
     .description('List what changed in the hardware of a machine, or of all machines, newest first')
     .argument('[machine-id]')
     .addOption(sourceOption());
-  return addListing(command, { limit: DEFAULT_LIMIT }).action(
+  return addListing(command, CHANGES, { limit: DEFAULT_LIMIT }).action(
     context.action<ChangesOptions>(async ({ args: [machineId = ''], options, api }) => {
       const { source = '' } = options;
       const pages = pagesOf(async (page) => {

@@ -39,7 +39,7 @@ export function listLemons(context: CommandContext): Command {
     'hardware lemons',
     "hardware lemons --filter 'hardware.lemon_score>=40'",
   ]);
-  return addListing(command, { limit: DEFAULT_LIMIT, meaning: 'the worst n' }).action(
+  return addListing(command, LEMONS, { limit: DEFAULT_LIMIT, meaning: 'the worst n' }).action(
     context.action<LemonsOptions>(async ({ options, api }) => {
       const { filter = '' } = options;
       const pages = pagesOf(async (page) => {

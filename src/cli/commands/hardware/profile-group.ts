@@ -42,7 +42,7 @@ export function profileGroup(context: CommandContext): Command {
 
 function listProfiles(context: CommandContext): Command {
   const command = new Command('list').description('List hardware profiles, by name');
-  return addListing(command).action(
+  return addListing(command, PROFILES).action(
     context.action<ListingOptions>(async ({ options, api }) => {
       const { profiles } = await api.hardware.listHardwareProfiles({});
       const none = `no hardware profiles yet; create one: ${context.program} hardware profile set --help`;

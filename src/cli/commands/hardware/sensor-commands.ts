@@ -152,7 +152,7 @@ export function listLog(context: CommandContext): Command {
       new Option('--severity <severity>', 'entries of this severity or a worse one').choices(HEALTHS),
     );
   addExamples(command, context.program, ['hardware log web-7', 'hardware log --severity Critical']);
-  return addListing(command, { limit: DEFAULT_LIMIT }).action(
+  return addListing(command, LOG, { limit: DEFAULT_LIMIT }).action(
     context.action<LogOptions>(async ({ args: [machineId = ''], options, api }) => {
       const { severity = '' } = options;
       const pages = pagesOf(async (page) => {

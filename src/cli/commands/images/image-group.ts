@@ -160,7 +160,7 @@ async function piece(handle: FileHandle, offset: number, length: number): Promis
 }
 
 function listImages(context: CommandContext): Command {
-  return addListing(new Command('list').description('List images')).action(
+  return addListing(new Command('list').description('List images'), IMAGES).action(
     context.restAction<ListingOptions>(async ({ options, rest }) => {
       const { data } = await rest.call<Answer<ImageBody[]>>('GET', '/images');
       const none = `no images yet; add one: ${context.program} image add <name> <file>`;

@@ -67,7 +67,7 @@ function createProfile(context: CommandContext): Command {
 }
 
 function listProfiles(context: CommandContext): Command {
-  return addListing(new Command('list').description('List workflows')).action(
+  return addListing(new Command('list').description('List workflows'), PROFILES).action(
     context.restAction<ListingOptions>(async ({ options, rest }) => {
       const { data } = await rest.call<Answer<ProfileBody[]>>('GET', '/workflows');
       return writeListing(context, options, PROFILES, [data], 'no workflows yet');

@@ -22,7 +22,7 @@ export function listMachines(context: CommandContext): Command {
     'list --filter schedulable=false -o name',
   ]);
   command.option('-w, --watch', 'show the list again every two seconds, until Ctrl-C');
-  return addListing(addFilter(command)).action(
+  return addListing(addFilter(command), machineRendering(0, { agents: true, notes: true })).action(
     context.action<ListOptions>(async ({ options, api }) => {
       if (options.watch) return repeat(context, () => writeMachines(context, api, options));
       await writeMachines(context, api, options);

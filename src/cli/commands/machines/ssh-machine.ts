@@ -10,7 +10,7 @@ export function sshMachine(context: CommandContext): Command {
     .argument('<machine-id>')
     .argument('[command...]', 'run this instead of a shell; its exit code is that of ssh')
     .option('--user <name>', 'sign in as this user');
-  addExamples(command, context.program, ['ssh machine-1', 'ssh --user root machine-1 -- uptime']);
+  addExamples(command, context.program, ['ssh machine-1', 'ssh --user root machine-1 df -h']);
   return command.action(async (machineId: string, words: readonly string[]) => {
     await context.action<{ user?: string }>(async ({ options, api }) => {
       const { spec } = await api.machines.getMachine({ machineId });

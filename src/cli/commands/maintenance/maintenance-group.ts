@@ -24,7 +24,7 @@ function listMaintenance(context: CommandContext): Command {
     .description('List the machines in maintenance: since, until, overdue, reason, by whom')
     .option('--overdue', 'only those whose time is over');
   addExamples(command, context.program, ['maintenance list', 'maintenance list --overdue -o name']);
-  return addListing(addFilter(command)).action(
+  return addListing(addFilter(command), renderingAt(0)).action(
     context.action<ListOptions>(async ({ options, api }) => {
       const asked = filterOf(options);
       const which = options.overdue ? 'maintenance_overdue=true' : 'phase=MAINTENANCE';

@@ -71,7 +71,7 @@ export function listNodes(context: CommandContext): Command {
     .option('--group <name>', 'only in this group')
     .option('--mac <address>', 'only the one with this MAC address')
     .option('--search <text>', 'only where an id, a name, an address or a serial number contains it');
-  return addListing(command).action(
+  return addListing(command, INVENTORY).action(
     context.restAction<ListOptions>(async ({ options, rest }) => {
       const none = 'no nodes; a machine that boots over the network appears here by itself';
       return writeListing(context, options, INVENTORY, inventoryPages(rest, options), none);

@@ -63,7 +63,7 @@ export function nodeBoots(context: CommandContext): Command {
     )
     .argument('[node-id]')
     .option('--mac <address>', 'only scripts that were asked for with this MAC address; without a node');
-  return addListing(command, { limit: DEFAULT_LIMIT }).action(
+  return addListing(command, FETCHES, { limit: DEFAULT_LIMIT }).action(
     context.restAction<BootsOptions>(async ({ args: [id], options, rest }) => {
       const mac = options.mac === undefined ? '' : `?mac=${encodeURIComponent(options.mac)}`;
       const path = id === undefined ? '/boots' : `${nodePath(id)}/boots`;

@@ -50,7 +50,7 @@ export function nodeHistory(context: CommandContext): Command {
   const command = new Command('history')
     .description('Show every transition of a node, newest first')
     .argument('<node-id>');
-  return addListing(command, { limit: DEFAULT_LIMIT }).action(
+  return addListing(command, HISTORY, { limit: DEFAULT_LIMIT }).action(
     context.restAction<ListingOptions>(async ({ args: [id = ''], options, rest }) => {
       const pages = restPages<HistoryBody>(rest, `${nodePath(id)}/history`, askedFor(options));
       return writeListing(context, options, HISTORY, pages, 'no transitions yet');

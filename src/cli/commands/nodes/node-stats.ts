@@ -48,7 +48,7 @@ export function stalledNodes(context: CommandContext): Command {
   const command = new Command('stalled').description(
     'List stalled nodes: no report for too long while installing, or booted from disk while pending',
   );
-  return addListing(command).action(
+  return addListing(command, nodes(0)).action(
     context.restAction<ListingOptions>(async ({ options, rest }) => {
       const pages = restPages<NodeBody>(rest, '/nodes/stalled', askedFor(options));
       return writeListing(context, options, nodes(context.now()), pages, 'no installation is stalled');

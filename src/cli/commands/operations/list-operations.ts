@@ -26,7 +26,7 @@ export function listOperations(
     `${path} --filter 'phase=FAILED AND type=${source.exampleType}'`,
     `${path} -m machine-1 --limit 5`,
   ]);
-  return addListing(command).action(
+  return addListing(command, operationRendering(source, 0)).action(
     context.action<ListOptions>(async ({ options, api }) => {
       const filter = allOf([options.filter, options.machine && equals('machine_id', options.machine)]);
       const pages = pagesOf((page) => source.list(api, { filter, ...page }), askedFor(options));

@@ -13,7 +13,7 @@ export function listRollouts(context: CommandContext): Command {
     'rollout list --filter state=RUNNING',
     'rollout list --limit 10 -o json',
   ]);
-  return addListing(command).action(
+  return addListing(command, rolloutRendering(0)).action(
     context.action<ListingOptions & { filter?: string }>(async ({ options, api }) => {
       const { filter = '' } = options;
       const pages = pagesOf(async (page) => {

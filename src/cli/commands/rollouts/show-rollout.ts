@@ -30,7 +30,7 @@ export function listRolloutMachines(context: CommandContext): Command {
     .description('List the machines of a rollout in the order of their turn')
     .argument('<rollout-id>')
     .option('--filter <filter>', 'only those that match, such as state=FAILED AND wave=2');
-  return addListing(command).action(
+  return addListing(command, ROLLOUT_MACHINES).action(
     context.action<ListingOptions & { filter?: string }>(async ({ args: [rolloutId = ''], options, api }) => {
       const pages = rolloutMachinePages(api, rolloutId, options.filter ?? '', askedFor(options));
       return writeListing(context, options, ROLLOUT_MACHINES, pages, 'no machine matches');

@@ -20,7 +20,7 @@ export function planGroup(context: CommandContext): Command {
 
 function listPlans(context: CommandContext): Command {
   const command = new Command('list').description('List plans, the default ones first');
-  return addListing(command).action(
+  return addListing(command, PLANS).action(
     context.action<ListingOptions>(async ({ options, api }) => {
       const pages = pagesOf(async (page) => {
         const { plans, nextPageToken } = await api.plans.listPlans(page);
