@@ -115,7 +115,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the hardware tab'), () => {
     const boot = await act(page, 'Set boot override');
     await boot.getByRole('radio', { name: 'setup' }).check();
     await done('Set boot override', 'boot-override');
-    await page.getByRole('button', { name: 'Read the BMC again' }).click();
+    await page.getByRole('button', { name: 'Refresh what the BMC says' }).click();
     await panel(page, 'BMC')
       .getByText(/^from setup/)
       .waitFor();

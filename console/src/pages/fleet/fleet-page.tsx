@@ -35,7 +35,7 @@ export function FleetPage() {
       {overview.data && overview.data.machines > 0 && (
         <div className="stack">
           <EffectiveStates overview={overview.data} />
-          <div className="columns fleet-columns">
+          <div className="columns fleet-columns takes-width">
             <div className="stack">
               <UpstreamsPanel overview={overview.data} />
               <AttentionPanel overview={overview.data} />

@@ -85,7 +85,7 @@ function MachineShown({ machine, tab }: { machine: MachineView; tab: MachineTab 
         <HeadlineBadge machine={machine.message} />
       </PageTitle>
       <MachineTabs machineId={machineId} shown={tab} />
-      <div className="stack machine">
+      <div className="stack machine takes-width">
         <TabContent
           tab={tab}
           machine={machine}

@@ -78,7 +78,7 @@ export function OperationPage({ operationId }: { operationId: string }) {
           <ApprovalPanel view={view} />
           <NextPanel view={view} offered={offered} onChoose={choose} />
           <SameErrorPanel view={view} />
-          <div className="op-panes">
+          <div className="op-panes takes-width">
             <StepsPanel view={view} shown={step} onShow={setStep} />
             <LogPanel operationId={operationId} isActive={view.isActive} step={step} onStep={setStep} />
           </div>

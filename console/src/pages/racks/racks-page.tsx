@@ -81,7 +81,7 @@ export function RacksPage() {
           </Link>
         </Empty>
       )}
-      <div className="racks">
+      <div className="racks takes-width">
         {racks.map((rack) => (
           <RackView
             key={`${rack.site} ${rack.row} ${rack.rack}`}

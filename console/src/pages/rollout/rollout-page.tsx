@@ -79,7 +79,7 @@ function RolloutShown({ feed, rollout }: { feed: RolloutFeed; rollout: Rollout }
           {stateText(rolloutState(rollout))}
         </span>
       </PageTitle>
-      <div className="stack">
+      <div className="stack takes-width">
         <HeadlinePanel feed={feed} rollout={rollout} />
         <FailuresPanel
           rollout={rollout}

@@ -28,7 +28,7 @@ export function BmcPanel({ machine, whyNotNow, onAction }: BmcPanelProps) {
       actions={
         <Button
           kind="quiet"
-          label="Read the BMC again"
+          label="Refresh what the BMC says"
           onClick={() => void queries.invalidateQueries({ queryKey: ['bmc', machineId] })}
         >
           Refresh
