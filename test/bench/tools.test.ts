@@ -20,7 +20,7 @@ async function run(script: string, ...args: string[]): Promise<Record<string, un
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-test.each(['growth/run.js', 'peers/run.js', 'replicas/run.js', 'waiting.js', 'soak/run.js'])(
+test.each(['bmcs/run.js', 'growth/run.js', 'peers/run.js', 'replicas/run.js', 'waiting.js', 'soak/run.js'])(
   '%s says what it can do, and refuses what it does not know',
   async (script) => {
     const file = fileURLToPath(new URL(`../../dist/bench/${script}`, import.meta.url));
@@ -51,6 +51,11 @@ test('bench:replicas', { timeout: TIMEOUT }, async () => {
 test('bench:waiting', { timeout: TIMEOUT }, async () => {
   const answer = await run('waiting.js', '--operations', '400', '--started', '100', '--seconds', '1');
   expect(answer).toMatchObject({ operations: 400, verdict: 'reached' });
+});
+
+test('bench:bmcs', { timeout: TIMEOUT }, async () => {
+  const answer = await run('bmcs/run.js', '--bmcs', '20', '--interval', '4', '--intervals', '1');
+  expect(answer).toMatchObject({ bmcs: 20, requestsPerProbe: 1, verdict: expect.any(String) });
 });
 
 test('soak', { timeout: TIMEOUT }, async () => {
