@@ -46,7 +46,10 @@ export function eraseByBmc(environment: Environment): StepHandler<MachineChange>
           progress: Math.floor((percents + 100 * (drives.length - running.length)) / drives.length),
         };
       const failure = failureIn(drives);
-      if (failure !== null) return { seen: 'failed', failure };
+      if (failure !== null) {
+        const isRecorded = await controlPlane.evidence.isFailureRecorded(callOf(context, machine));
+        return isRecorded ? { seen: 'failed', failure } : { seen: 'absent', next: true };
+      }
       if (!(await controlPlane.evidence.isRecorded(callOf(context, machine))))
         return { seen: 'absent', next: true };
       return erased(erasureOf(context, drives));
@@ -57,6 +60,11 @@ export function eraseByBmc(environment: Environment): StepHandler<MachineChange>
       const drives = drivesOf(context) ?? (await foundDrives(context, environment));
       const next = drives.find(({ startedAt }) => startedAt === undefined);
       if (next === undefined) {
+        const failure = failureIn(drives);
+        if (failure !== null) {
+          await context.effect(() => controlPlane.evidence.recordFailure(call, failure.message));
+          return { result: 'started', reason: 'the failure is recorded', pollAfterMs: 1 };
+        }
         await context.effect(() => controlPlane.evidence.record(call, erasureOf(context, drives), 'bmc'));
         return { result: 'started', reason: 'the evidence is kept', pollAfterMs: 1 };
       }

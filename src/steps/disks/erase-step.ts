@@ -37,14 +37,22 @@ export function eraseByInstaller(
       const call = callOf(context, machine);
       const state = await erasing.erasingState(call);
       if (state.state === 'idle') return { seen: 'absent' };
-      if (state.state === 'failed') return state.key === call.key ? eraseFailed(state) : { seen: 'absent' };
+      if (state.state === 'failed') {
+        if (state.key !== call.key) return { seen: 'absent' };
+        const isRecorded = await controlPlane.evidence.isFailureRecorded(call);
+        return isRecorded ? eraseFailed(state) : { seen: 'absent', next: true };
+      }
       if (state.state !== 'unproven' && state.leftover) return { seen: 'absent', next: true };
       return judge(context, state, call, controlPlane);
     },
     async act(context) {
       const call = callOf(context, machine);
-      const state = keepsEvidence ? await erasing.erasingState(call) : null;
-      if (state?.state === 'erased' && !state.leftover) {
+      const state = await erasing.erasingState(call);
+      if (state.state === 'failed' && state.key === call.key) {
+        await context.effect(() => controlPlane.evidence.recordFailure(call, state.error));
+        return { result: 'started', reason: 'the failure is recorded', pollAfterMs: 1 };
+      }
+      if (keepsEvidence && state.state === 'erased' && !state.leftover) {
         await context.effect(() => controlPlane.evidence.record(call, state.erasure, 'installer'));
         return { result: 'started', reason: 'the evidence is kept', pollAfterMs: 1 };
       }

@@ -43,6 +43,10 @@ export function showEraseCertificate(context: CommandContext): Command {
     if (machineId === '') throw new UsageError('which machine? Or --verify <file>');
     const operationId = options.operation ?? '';
     const found = await api.hardware.getEraseCertificate({ machineId, operationId });
+    if (found.failedSince !== '')
+      context.err.line(
+        `this is the certificate of an earlier erasure; a later one failed: ${plainText(found.failedSince)}`,
+      );
     writeOne(context.out, options.output, CERTIFICATE, found, () =>
       writeDocument(context, JSON.parse(found.document) as EraseDocument, found.keyId),
     );

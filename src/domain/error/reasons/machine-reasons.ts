@@ -137,7 +137,8 @@ export const MACHINE_REASONS = {
   ERASE_CERTIFICATE_NOT_FOUND: {
     kind: 'not_found',
     message: 'there is no erase certificate of <machine_id>',
-    cause: 'no operation of this server has erased the machine, or not the one that was named',
+    cause:
+      'no operation of this server has erased the machine, or not the one that was named, or its erasure failed',
     fix: 'see which operations the machine had; an erasure by MAAS or by hand leaves no certificate',
     commands: ['{ingot} ops {machine_id}'],
   },

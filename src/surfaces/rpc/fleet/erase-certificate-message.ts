@@ -11,6 +11,7 @@ import type {
 } from '../../../gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import { machineNotFound } from '../../../operations/machines/machine-not-found.ts';
 import { findCertificate, type StoredCertificate } from '../../../store/hardware/erase-certificates.ts';
+import { type EraseFailure, findEraseFailure } from '../../../store/hardware/erase-failures.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 
 /** Of a machine that is gone, too; but then only for callers without a scope, because nothing says whose it was. */
@@ -22,13 +23,27 @@ export async function eraseCertificate(
   const machineId = checkMachineId(request.machineId);
   const isKnown = (await machines.find(machineId, scope)) !== null;
   if (!isKnown && scope !== null) throw machineNotFound(machineId);
-  const found = await findCertificate(database, machineId, request.operationId || null);
-  if (found) return certificateMessage(found);
-  if (!isKnown) throw machineNotFound(machineId);
+  const operationId = request.operationId || null;
+  const found = await findCertificate(database, machineId, operationId);
+  const failed = await findEraseFailure(database, machineId, {
+    operationId: found ? null : operationId,
+    after: found?.issuedAt ?? null,
+  });
+  if (found) return { ...certificateMessage(found), ...(failed && { failedSince: failureText(failed) }) };
+  if (!isKnown && failed === null) throw machineNotFound(machineId);
+  if (failed)
+    throw new Fault('ERASE_CERTIFICATE_NOT_FOUND', {
+      message: `there is no erase certificate of ${machineId}: its erasure failed: ${failureText(failed)}`,
+      metadata: { machine_id: machineId, operation_id: failed.operationId },
+    });
   throw new Fault('ERASE_CERTIFICATE_NOT_FOUND', {
     message: `there is no erase certificate of ${machineId}`,
     metadata: { machine_id: machineId },
   });
+}
+
+function failureText({ operationId, failedAt, message }: EraseFailure): string {
+  return `${message} (${operationId}, ${failedAt.toISOString()})`;
 }
 
 function certificateMessage(stored: StoredCertificate): MessageInitShape<typeof EraseCertificateSchema> {

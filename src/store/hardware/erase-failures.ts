@@ -1,0 +1,52 @@
+/** Erasures that failed. They are kept like certificates, also when the machine is gone. */
+import type { Session } from '../database/database.ts';
+
+export interface EraseFailure {
+  readonly machineId: string;
+  readonly operationId: string;
+  /** Of the attempt that failed. */
+  readonly key: string;
+  readonly failedAt: Date;
+  readonly message: string;
+}
+
+/** False: it is known. */
+export async function insertEraseFailure(session: Session, failure: EraseFailure): Promise<boolean> {
+  const { machineId, operationId, key, failedAt, message } = failure;
+  const rows = await session.run<{ machine_id: string }>(
+    'insert-erase-failure',
+    `INSERT INTO erase_failures (machine_id, operation_id, key, failed_at, message) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT DO NOTHING RETURNING machine_id`,
+    [machineId, operationId, key, failedAt, message],
+  );
+  return rows.length > 0;
+}
+
+export async function isEraseFailureKnown(
+  session: Session,
+  { machineId, operationId, key }: Pick<EraseFailure, 'machineId' | 'operationId' | 'key'>,
+): Promise<boolean> {
+  const rows = await session.run(
+    'is-erase-failure-known',
+    'SELECT FROM erase_failures WHERE machine_id = $1 AND operation_id = $2 AND key = $3',
+    [machineId, operationId, key],
+  );
+  return rows.length > 0;
+}
+
+/** The newest, or the newest of an operation, that failed after this time; null: none. */
+export async function findEraseFailure(
+  session: Session,
+  machineId: string,
+  { operationId, after }: { readonly operationId: string | null; readonly after: Date | null },
+): Promise<EraseFailure | null> {
+  const [row] = await session.run<EraseFailure & Record<string, unknown>>(
+    'find-erase-failure',
+    `SELECT machine_id AS "machineId", operation_id AS "operationId", key, failed_at AS "failedAt", message
+     FROM erase_failures
+     WHERE machine_id = $1 AND ($2::text IS NULL OR operation_id = $2) AND ($3::timestamptz IS NULL OR failed_at > $3)
+     ORDER BY failed_at DESC LIMIT 1`,
+    [machineId, operationId, after],
+  );
+  return row ?? null;
+}
