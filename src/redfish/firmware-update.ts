@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import type { FirmwareState, FirmwareWish } from '../domain/hardware/hardware-change.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { fieldsOf, linkOf, textOf, textsOf } from './extended-error.ts';
-import { firmwareName } from './firmware-name.ts';
+import { firmwareName, firmwareVersion } from './firmware-name.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import type { RedfishService, Resource, StartedTask } from './redfish-service.ts';
 import { runningTasks } from './redfish-task.ts';
@@ -110,11 +110,9 @@ async function componentsNamed(service: RedfishService, wanted: string): Promise
   const collection = linkOf(fields.FirmwareInventory);
   if (collection === null)
     throw new RedfishFailure('NotOffered', service.where, 'it does not list its firmware');
-  const { otherFirmware, firmwareKnownBy } = await service.quirks();
-  const components = (await service.resources(collection)).map((entry) =>
-    componentOf(entry, firmwareKnownBy),
-  );
-  const installed = components.filter(({ id }) => !otherFirmware?.test(id));
+  const quirks = await service.quirks();
+  const components = (await service.resources(collection)).map((entry) => componentOf(entry, quirks));
+  const installed = components.filter(({ id }) => !quirks.otherFirmware?.test(id));
   const found = installed.filter(({ names }) =>
     names.some((name) => name.toLowerCase() === wanted.toLowerCase()),
   );
@@ -124,10 +122,10 @@ async function componentsNamed(service: RedfishService, wanted: string): Promise
 }
 
 /** The id of an iDRAC has the version in it, and ends with the component. */
-function componentOf({ path, fields }: Resource, knownBy: VendorQuirk['firmwareKnownBy']): Component {
+function componentOf({ path, fields }: Resource, quirks: VendorQuirk): Component {
   const id = textOf(fields.Id) || (path.split('/').pop() ?? '');
-  const names = [firmwareName(fields, knownBy), id, id.split('__').pop() ?? ''].filter((name) => name !== '');
-  return { path, id, names: [...new Set(names)], version: textOf(fields.Version).trim() };
+  const names = [firmwareName(fields, quirks), id, id.split('__').pop() ?? ''].filter((name) => name !== '');
+  return { path, id, names: [...new Set(names)], version: firmwareVersion(fields, quirks) };
 }
 
 /** What an update is for, as the vendor wants it named. */

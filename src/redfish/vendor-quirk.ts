@@ -31,6 +31,8 @@ export interface VendorQuirk {
   readonly otherFirmware: RegExp | null;
   /** How entries of the firmware inventory are known: by name and id, or by the purpose that their description has. */
   readonly firmwareKnownBy: 'name' | 'purpose';
+  /** Where the version is in what an entry of the firmware inventory has as one; null: it is nothing else. */
+  readonly versionIn: RegExp | null;
   /** What an update of firmware names: the entry of the inventory, the resource that it is the firmware of, or nothing. */
   readonly updateTargets: 'component' | 'owner' | 'none';
   /** How a task that waits for a reset is called, by the state of its job or the id of its message, beside TaskState Pending. */
@@ -50,6 +52,7 @@ const STANDARD = {
   settingsNames: ['Settings', 'SD'],
   withoutVersion: 'nothing',
   firmwareKnownBy: 'name',
+  versionIn: null,
   cdTargets: ['Cd', 'UsbCd'],
   notMachines: null,
   otherFirmware: null,
@@ -83,9 +86,11 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     vendor: 'Supermicro',
     matches: byName(/Super ?micro/i),
     cdTargets: ['UsbCd', 'Cd'],
+    otherFirmware: /^(?:Backup|Golden|Staging|Capsule)_/,
+    versionIn: /^BIOS Date: \S+ Ver (\S+)$/,
     updateTargets: 'owner',
     source:
-      'a change without BootSourceOverrideMode reverts it: DMTF/Redfishtool #106; virtual media boots as UsbCd: openstack/sushy; an update names Bios and Managers: NVIDIA/libredfish',
+      'beside what runs it lists images that wait or are kept, and the version of its BIOS has the date in it: captured from a SYS-821GE, Redfish 1.11; a change without BootSourceOverrideMode reverts it: DMTF/Redfishtool #106; virtual media boots as UsbCd: openstack/sushy; an update names Bios and Managers: NVIDIA/libredfish',
   },
   {
     ...STANDARD,

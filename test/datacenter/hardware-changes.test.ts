@@ -242,7 +242,7 @@ describe('firmware-update', () => {
     expect(bmc.system.boots).toHaveLength(0);
   });
 
-  it('of what Lenovo and OpenBMC list takes what runs, by the name that people have for it', async () => {
+  it('of what is listed takes what runs, by the name and the version that people have for it', async () => {
     const lenovo = await open('lenovo');
     const backup = await run(lenovo, 'firmware-update', config({ component: 'BMC-Backup' }));
     expect(backup.end).toEqual(
@@ -251,14 +251,15 @@ describe('firmware-update', () => {
     const read = async (machine: Machine) =>
       (await site.can.inventory.readHardware(callFor(machine))).firmware;
     expect(await read(lenovo)).toMatchObject([{ component: 'BIOS' }, { component: 'BMC' }]);
-    await site.provider.stop?.();
-    site.remove();
-    await bmc.stop();
-    const openbmc = await open('openbmc');
-    expect(await read(openbmc)).toEqual([
-      { component: 'BIOS', name: 'BIOS', version: '1.2.3' },
-      { component: 'BMC', name: 'BMC', version: '6.10' },
-    ]);
+    for (const vendor of ['openbmc', 'supermicro'] as const) {
+      await site.provider.stop?.();
+      site.remove();
+      await bmc.stop();
+      expect(await read(await open(vendor)), vendor).toEqual([
+        { component: 'BIOS', name: 'BIOS', version: '1.2.3' },
+        { component: 'BMC', name: 'BMC', version: '6.10' },
+      ]);
+    }
   });
 
   it('sends nothing where the version is there', async () => {

@@ -6,11 +6,14 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { UNREAD_LOG } from '../../src/domain/hardware/hardware-log.ts';
 import { hardwareSummary } from '../../src/domain/hardware/hardware-summary.ts';
 import { mergeHardware } from '../../src/domain/hardware/merge-hardware.ts';
+import { SENSOR_KIND_NAMES } from '../../src/domain/hardware/sensor.ts';
 import type { HardwareInventory } from '../../src/domain/install/hardware-inventory.ts';
+import type { Machine } from '../../src/domain/machine/machine.ts';
 import { machineWith, unusedKey } from '../datacenter/bmc-site.ts';
-import { callFor, createSite } from '../datacenter/site.ts';
+import { callFor, createSite, type Site } from '../datacenter/site.ts';
 import { serveTree } from '../parts/redfish/tree-server.ts';
 
 const { INGOT_REDFISH_TREES: trees = '' } = process.env;
@@ -24,10 +27,17 @@ afterAll(() => {
   key.remove();
 });
 
-async function read(
+interface Served {
+  readonly can: Site['can'];
+  readonly machine: Machine;
+  readonly requests: readonly string[];
+}
+
+async function using<T>(
   name: string,
   expands: 'expands' | 'does not expand',
-): Promise<{ inventory: HardwareInventory; requests: number }> {
+  work: (served: Served) => Promise<T>,
+): Promise<T> {
   const bmc = await serveTree(join(trees, name), expands);
   const fields = {
     user: 'root',
@@ -37,14 +47,48 @@ async function read(
   };
   const site = createSite({ user: 'root', keyFile: key.file, knownHostsLine: '# no host' }, { bmc: fields });
   try {
-    const inventory = await site.can.inventory.readHardware(callFor(machineWith(bmc.url)));
-    return { inventory, requests: bmc.requests.length };
+    return await work({ can: site.can, machine: machineWith(bmc.url), requests: bmc.requests });
   } finally {
     await site.provider.stop?.();
     site.remove();
     await bmc.stop();
   }
 }
+
+const read = (name: string, expands: 'expands' | 'does not expand') =>
+  using(name, expands, async ({ can, machine, requests }) => {
+    const inventory: HardwareInventory = await can.inventory.readHardware(callFor(machine));
+    return { inventory, requests: requests.length };
+  });
+
+/** What is read beside the inventory, in short. */
+const readRest = (name: string, attribute: string, value: string) =>
+  using(name, 'expands', async ({ can, machine }) => {
+    const call = callFor(machine);
+    const image = { image_url: 'http://192.0.2.7/', sha256: '0'.repeat(64), version: '0' };
+    const reading = await can.sensors.read(machine, UNREAD_LOG, new AbortController().signal);
+    const firmware = async (component: string) => {
+      const found = await can.firmware.compare(call, { ...image, component });
+      return found.state === 'differs' ? found.found : found.state;
+    };
+    return {
+      kinds: Object.fromEntries(
+        SENSOR_KIND_NAMES.map((kind) => [
+          kind,
+          reading?.sensors.filter((sensor) => sensor.kind === kind && sensor.value !== undefined).length,
+        ]),
+      ),
+      unhealthy: reading?.components.filter(({ health }) => health !== 'OK'),
+      entries: reading?.log?.state === 'read' ? reading.log.entries.length : null,
+      bios: await can.bios.compare(call, { [attribute]: value }),
+      firmware: [await firmware('BIOS'), await firmware('BMC').catch(() => null)],
+      drives: (await can.drives.list(call)).map(({ method }) => method),
+      watts: (await can.bmc.powerReading(call)).watts,
+      boot: (await can.bmc.bootOverride(call)).source,
+      indicator: await can.bmc.indicator(call),
+      media: (await can.media.inserted(call)).url,
+    };
+  });
 
 const summaryOf = (inventory: HardwareInventory) =>
   hardwareSummary(mergeHardware([{ source: 'bmc', inventory, reportedAt: new Date(0) }]));
@@ -89,6 +133,22 @@ describe.skipIf(!isThere('dell'))('a Dell PowerEdge R750 (needs INGOT_REDFISH_TR
       manufacturer: expect.stringMatching(/Broadcom/),
     });
   });
+
+  it('has its sensors, log, settings, firmware, drives and switches read', async () => {
+    expect(await readRest('dell', 'LogicalProc', 'Enabled')).toEqual({
+      kinds: { temperature: 6, fan: 6, power: 8, voltage: 8, current: 2, other: 6 },
+      unhealthy: [],
+      entries: 5,
+      bios: { state: 'as_wanted', message: 'LogicalProc is as wanted' },
+      // It calls its BMC by another name.
+      firmware: ['1.8.2', null],
+      drives: ['bmc-secure-erase', 'bmc-secure-erase', 'bmc-secure-erase'],
+      watts: 614,
+      boot: 'none',
+      indicator: 'off',
+      media: null,
+    });
+  });
 });
 
 describe.skipIf(!isThere('supermicro'))('a Supermicro SYS-821GE-TNHR (needs INGOT_REDFISH_TREES)', () => {
@@ -113,5 +173,21 @@ describe.skipIf(!isThere('supermicro'))('a Supermicro SYS-821GE-TNHR (needs INGO
       link: false,
     });
     expect(inventory.power_supplies?.length).toBeGreaterThan(1);
+  });
+
+  it('has its sensors, log, settings, firmware, drives and switches read', async () => {
+    expect(await readRest('supermicro', 'Above4GDecoding_0041', 'Enabled')).toMatchObject({
+      kinds: { temperature: 36, fan: 6, power: 7, voltage: 12, current: 0 },
+      unhealthy: [],
+      entries: 82,
+      bios: { state: 'as_wanted' },
+      // Its images that wait or are kept are not what runs.
+      firmware: ['1.4', '11.01.01'],
+      drives: Array.from({ length: 8 }, () => null),
+      watts: 2161,
+      boot: 'none',
+      indicator: 'off',
+      media: null,
+    });
   });
 });

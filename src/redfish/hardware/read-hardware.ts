@@ -5,7 +5,7 @@
  */
 import type { HardwareInventory, SystemFacts } from '../../domain/install/hardware-inventory.ts';
 import { fieldsOf, linkOf } from '../extended-error.ts';
-import { firmwareName } from '../firmware-name.ts';
+import { firmwareName, firmwareVersion } from '../firmware-name.ts';
 import type { RedfishService, Resource } from '../redfish-service.ts';
 import { readDrives } from './read-drives.ts';
 import { readEmptySlots } from './read-empty-slots.ts';
@@ -105,15 +105,24 @@ async function readFirmware(service: RedfishService): Promise<HardwareInventory[
   const updates = updateService === null ? null : await service.find(updateService);
   const installed = await listed(service, updates?.fields.FirmwareInventory);
   if (installed === null) return undefined;
-  const { otherFirmware, firmwareKnownBy } = await service.quirks();
+  const quirks = await service.quirks();
+  const { otherFirmware, firmwareKnownBy } = quirks;
   return installed
     .map(({ fields }) => fields)
     .filter((fields) => text(fields.Version) !== undefined && !otherFirmware?.test(text(fields.Id) ?? ''))
     .map((fields) => {
       const version = text(fields.Version) ?? '';
       // Some ids hold the version, so that each update looks like another component.
-      const component = (text(fields.Id) ?? '').replaceAll(version, '').replace(/^Installed-[^_]*__/, '');
-      const name = firmwareName(fields, firmwareKnownBy) || undefined;
-      return present({ component: firmwareKnownBy === 'purpose' ? name : component || name, name, version });
+      const id = text(fields.Id) ?? '';
+      const component = (version.includes('.') ? id.replaceAll(version, '') : id).replace(
+        /^Installed-[^_]*__/,
+        '',
+      );
+      const name = firmwareName(fields, quirks) || undefined;
+      return present({
+        component: firmwareKnownBy === 'purpose' ? name : component || name,
+        name,
+        version: firmwareVersion(fields, quirks),
+      });
     });
 }

@@ -109,6 +109,8 @@ export function hardwareTree(bmc: RedfishSimulator): HardwareTree {
 
 /** Where entries are known by their purpose, the id says nothing. */
 function firmwareEntry({ shape }: RedfishSimulator, id: string, Version: string): [string, Body] {
+  if (id === 'BIOS' && shape.biosVersion === 'dated')
+    return [id, { Version: `BIOS Date: 08/04/2023 Ver ${Version}` }];
   if (shape.firmwareKnownBy === 'name') return [id, { Version }];
   const digest = Buffer.from(id).toString('hex').slice(0, 8);
   return [digest, { Version, Name: 'Software Inventory', Description: `${id} image` }];

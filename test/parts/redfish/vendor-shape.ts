@@ -40,6 +40,8 @@ export interface VendorShape {
   };
   /** How the entries of the firmware inventory are called: by what they are, or all the same, with the purpose in the description. */
   readonly firmwareKnownBy: 'name' | 'purpose';
+  /** The version of the BIOS: by itself, or with its date before it. */
+  readonly biosVersion: 'plain' | 'dated';
   /** Entries that are not what runs. */
   readonly moreFirmware: Readonly<Record<string, string>>;
   /** How firmware comes: the file is pushed, or the service fetches it. */
@@ -93,6 +95,7 @@ const STANDARD: VendorShape = {
   etag: 'strong',
   compresses: false,
   firmwareKnownBy: 'name',
+  biosVersion: 'plain',
   moreFirmware: {},
   redundantReset: { status: 204, messageId: '' },
   success: 'no content',
@@ -189,6 +192,8 @@ export const VENDOR_SHAPES = {
     managerResets: ['GracefulRestart'],
     expand: 'ignored',
     gpusAt: 'pcie',
+    biosVersion: 'dated',
+    moreFirmware: { Backup_BMC: 'Not Present', Staging_BIOS: 'BIOS Date: 01/02/2030 Ver 9.9' },
     taskAnswer: 'message',
     updates: ['push'],
     updateTargets: 'owner',
