@@ -99,13 +99,15 @@ describe.skipIf(programs.isMissing)(programs.title('over IPMI'), () => {
   }, 60_000);
 
   it('the boot override is set and read back, and what IPMI lacks is refused in words', async () => {
-    for (const source of ['cd', 'setup', 'pxe', 'none']) {
+    for (const source of ['cd', 'setup', 'disk', 'pxe', 'none']) {
       const done = await ended(server, await api().setBootOverride({ ...start(), source }));
       expect(phaseOf(done), `${source}: ${done.error?.message}`).toBe('SUCCEEDED');
       expect((await api().getBootOverride({ machineId })).source).toBe(source);
     }
-    const done = await ended(server, await api().setBootOverride({ ...start(), source: 'http' }));
-    expect(done.error?.message).toContain('IPMI, which has no boot from http');
+    for (const source of ['http', 'usb']) {
+      const done = await ended(server, await api().setBootOverride({ ...start(), source }));
+      expect(done.error?.message).toContain(`IPMI, which has no boot from ${source}`);
+    }
   }, 60_000);
 
   it('the log is cleared', async () => {

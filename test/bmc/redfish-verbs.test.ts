@@ -10,6 +10,7 @@ import { datacenterConfiguration } from '../../src/providers/datacenter/datacent
 import { ended, fresh, get, phaseOf } from '../api/fleet.ts';
 import { unusedKey } from '../datacenter/bmc-site.ts';
 import { testAuthority } from '../parts/certificates.ts';
+import { cloneDatabase } from '../parts/postgres.ts';
 import { RedfishSimulator } from '../parts/redfish/simulator.ts';
 import { VENDOR_NAMES, type VendorName } from '../parts/redfish/vendor-shape.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
@@ -47,6 +48,12 @@ afterAll(async () => {
 
 async function register(vendor: VendorName = 'standard', provider = 'dc-1'): Promise<void> {
   await bmc?.stop();
+  // The next BMC may get its port.
+  if (machineId !== undefined)
+    await server.machines.updateMachine({
+      machine: { machineId, spec: { bmcEndpoint: '' } },
+      updateMask: { paths: ['spec.bmc_endpoint'] },
+    });
   bmc = await RedfishSimulator.start({ vendor, tls: certificate, password: PASSWORD });
   machineId = fresh('metal');
   await server.machines.registerMachine({ machine: { machineId, spec: { provider, bmcEndpoint: bmc.url } } });
@@ -173,6 +180,24 @@ describe('the indicator', () => {
     await until(() => !bmc.indicator.isOn);
   });
 
+  it('goes off when its time is over, also where the server was restarted meanwhile', async () => {
+    const providers = { 'dc-1': configuration({ ca_file: authority.caFile }) };
+    const database = await cloneDatabase();
+    const first = await startTestServer({ database, providers });
+    const spec = { provider: 'dc-1', bmcEndpoint: bmc.url };
+    await first.machines.registerMachine({ machine: { machineId, spec } });
+    await first.client(BmcService, first.adminToken).locateMachine({ machineId, duration: '1h' });
+    await first.stop();
+    expect(bmc.indicator.isOn).toBe(true);
+    const second = await startTestServer({ database, providers });
+    // As if the hour had passed meanwhile.
+    await second.sql(`UPDATE machines SET locating = locating || '{"dueAt": "2020-01-01T00:00:00.000Z"}'`);
+    await until(() => !bmc.indicator.isOn);
+    await until(async () => (await get(second, machineId)).status?.locating === undefined);
+    await second.stop();
+    await database.drop();
+  });
+
   it('that can not be switched on leaves nothing behind, and a time that is none is refused', async () => {
     bmc.fault = 'forbidden';
     const refused = await refusal(api().locateMachine({ machineId }));
@@ -209,6 +234,19 @@ describe('the boot override', () => {
     }
     await ended(server, await api().setBootOverride({ ...start(), source: 'none' }));
     expect((await api().getBootOverride({ machineId })).source).toBe('none');
+  });
+
+  it('to USB is set where the BMC offers it, and refused in words where it does not', async () => {
+    const refused = await ended(server, await api().setBootOverride({ ...start(), source: 'usb' }));
+    expect(refused.error?.code).toBe('REDFISH_NOT_OFFERED');
+    expect(refused.error?.message).toContain('a boot from Usb; it offers None, Pxe, Cd');
+    bmc.becomes('supermicro');
+    const done = await ended(server, await api().setBootOverride({ ...start(), source: 'usb' }));
+    expect(phaseOf(done), done.error?.message).toBe('SUCCEEDED');
+    expect(bmc.system.boot).toMatchObject({ target: 'Usb', enabled: 'Once' });
+    expect(await api().getBootOverride({ machineId })).toMatchObject({ source: 'usb', once: true });
+    await ended(server, await api().setBootOverride({ ...start(), source: 'none' }));
+    expect(bmc.system.boot.enabled).toBe('Disabled');
   });
 
   it('to a UEFI target has its path, and no other source has one', async () => {

@@ -30,8 +30,12 @@ import { BmcService } from '../../src/gen/baremetal/fleet/v1/bmc_service_pb.ts';
 import {
   type HardwareChangeSchema,
   type HardwareDiffSchema,
+  type HardwareLogEntrySchema,
   type HardwareSchema,
   HardwareService,
+  type LemonScoreSchema,
+  type ListSensorsResponseSchema,
+  type SensorSeriesSchema,
 } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import { RolloutService } from '../../src/gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { MachineService as V1MachineService } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
@@ -110,6 +114,10 @@ export class FakeFleet {
   hardware: MessageInitShape<typeof HardwareSchema> = {};
   hardwareChanges: MessageInitShape<typeof HardwareChangeSchema>[] = [];
   hardwareDiff: MessageInitShape<typeof HardwareDiffSchema> = {};
+  sensors: MessageInitShape<typeof ListSensorsResponseSchema> = {};
+  sensorSeries: MessageInitShape<typeof SensorSeriesSchema>[] = [];
+  hardwareLog: MessageInitShape<typeof HardwareLogEntrySchema>[] = [];
+  lemons: MessageInitShape<typeof LemonScoreSchema>[] = [];
   pinnedSha256 = '';
 
   bmcCertificate(machineId: string) {
@@ -347,6 +355,10 @@ function handlersOf(fleet: FakeFleet): Record<string, Handler> {
     getHardware: () => fleet.hardware,
     listHardwareChanges: () => ({ changes: fleet.hardwareChanges }),
     diffHardware: () => fleet.hardwareDiff,
+    listSensors: () => fleet.sensors,
+    getSensorHistory: () => ({ series: fleet.sensorSeries }),
+    listHardwareLog: () => ({ entries: fleet.hardwareLog }),
+    listLemons: () => ({ lemons: fleet.lemons }),
     setServiceState: ({ machineId }) => fleet.machine(machineId),
     createMachine: ({ machineId, pool, provider }) => ({
       machine: {

@@ -90,7 +90,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
   });
 
   describe('the boot device', () => {
-    it.each(['pxe', 'disk'])('is %s after it was set, as the BMC says', async (device) => {
+    it.each(['pxe', 'disk', 'bios', 'none'])('is %s after it was set, as the BMC says', async (device) => {
       const call = callFor(machine);
       await can.netboot.setBootDevice(call, device, '');
       expect(await can.netboot.bootDevice(callFor(machine))).toMatchObject({ device, pending: false });

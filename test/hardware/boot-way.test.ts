@@ -211,6 +211,23 @@ describe('from a disc in the virtual drive', () => {
     await until(async () => (await server.sql('SELECT 1 FROM inserted_media')).length === 0);
   });
 
+  it('of an operation that failed is out soon afterwards', async () => {
+    const { bmc, operation } = await reimage('dell');
+    expect(bmc.media).toContain('installer.iso');
+    // Its time is over, and nothing is tried again.
+    await server.sql(
+      `UPDATE operations SET due_at = now(), steps = (
+         SELECT jsonb_agg(s || '{"timeoutSeconds": 1, "maxRetries": 0}' ORDER BY place)
+         FROM jsonb_array_elements(steps) WITH ORDINALITY AS e(s, place))
+       WHERE operation_id = $1`,
+      [operation.operationId],
+    );
+    const end = await ended(server, operation);
+    expect([phaseOf(end), end.error?.code]).toEqual(['FAILED', 'TIMED_OUT']);
+    await until(() => bmc.media === null, undefined, 20_000);
+    await until(async () => (await server.sql('SELECT 1 FROM inserted_media')).length === 0);
+  });
+
   it('is left alone where someone else has put another one in its place', async () => {
     const { bmc, operation } = await reimage('dell');
     bmc.insert('http://site.example/rescue.iso');

@@ -1,6 +1,6 @@
 /**
  * A burn-in of a real machine: QEMU boots the installer because an operation switched its power over a real BMC, and its processor, memory and
- * disks are tested. Nothing is written to them.
+ * disks are tested. Nothing is written to them. The same installer inspects it, without a test.
  */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -89,6 +89,36 @@ describe.skipIf(isShort || obstacle !== null)(titleWith('a burn-in of a real mac
           ['gpu', 'GPUs', 'skipped'],
           ['memory', 'memory', 'passed'],
         ].toSorted(),
+      );
+      expect(digest()).toBe(before);
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'is inspected in band, and nothing is written',
+    async () => {
+      const digest = () => createHash('sha256').update(readFileSync(machine.disk)).digest('hex');
+      const before = digest();
+      const hardware = server.client(HardwareService, server.adminToken);
+      const { operationId } = await hardware.inspectMachine({
+        machineId: id,
+        requestId: 'one',
+        inBand: true,
+      });
+      const end = await until(
+        () => server.operations.getOperation({ operationId }),
+        ({ finishedAt }) => finishedAt !== undefined,
+        TIME_LIMIT,
+      );
+      expect([end.error?.message, end.steps[0]?.message], machine.serial().slice(-3000)).toEqual([
+        undefined,
+        expect.stringContaining('2 drives'),
+      ]);
+      const { drives } = await hardware.getHardware({ machineId: id });
+      const found = drives.filter(({ origin }) => origin?.source === 'installer');
+      expect(found.map(({ serialNumber }) => serialNumber).toSorted()).toEqual(
+        [DISK_SERIAL, NVME_SERIAL].toSorted(),
       );
       expect(digest()).toBe(before);
     },

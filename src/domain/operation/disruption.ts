@@ -23,7 +23,7 @@ const DISRUPTION = {
   REMOVE: 'disruptive',
   ERASE: 'disruptive',
   MIGRATE: 'disruptive',
-  // Only its BMC is read.
+  // Only its BMC is read; in band, only a machine that is out of service.
   INSPECT: 'harmless',
   POWER: 'disruptive',
   // Its machine goes on.

@@ -153,12 +153,14 @@ function timeOf(date: string, time: string): Date | undefined {
 
 /** The log has no severities: they follow from the words that the specification has for events. */
 const SEVERITIES: ReadonlyArray<readonly [RegExp, Health]> = [
+  // It has not failed yet.
+  [/predictive/i, 'Warning'],
   [
     /non-?recoverable|uncorrectable|fail|critical stop|ac lost|hard reset|ierr|thermal trip|fault|panic/i,
     'Critical',
   ],
   [/upper critical|lower critical/i, 'Critical'],
-  [/non-?critical|correctable|predictive|degraded|redundancy lost|logging limit|absent|lost/i, 'Warning'],
+  [/non-?critical|correctable|degraded|redundancy lost|logging limit|absent|lost/i, 'Warning'],
 ];
 
 function severityOf(message: string): Health {

@@ -68,7 +68,10 @@ const SERIES: Rendering<SensorSeries> = {
 };
 
 function extreme({ points }: SensorSeries, of: (left: number, right: number) => number): number | undefined {
-  return points.length === 0 ? undefined : points.map(({ value }) => value).reduce(of);
+  // Only two at a time: reduce passes the index and the list, too.
+  return points.length === 0
+    ? undefined
+    : points.map(({ value }) => value).reduce((left, right) => of(left, right));
 }
 
 interface SensorsOptions {

@@ -181,7 +181,7 @@ const BMC_FAILURES = {
     whatHappened:
       'the certificate of the BMC is signed by no authority that is trusted, or is not the pinned one',
     check:
-      'check on site whose certificate it is; then pin the SHA-256 that the error names, or name its authority in bmc.redfish.ca_file of the provider',
+      'check on site whose certificate it is; then pin the SHA-256 that the error names with "ingot bmc trust", or name its authority in bmc.redfish.ca_file of the provider',
     action: 'retry_stage',
     who: 'operator',
     commands: ['{ingot} bmc trust {machine_id}'],

@@ -253,7 +253,7 @@ export const RebootSchema: GenMessage<Reboot> = /*@__PURE__*/
  */
 export type SetNetboot = Message<"baremetal.v1.SetNetboot"> & {
   /**
-   * PXE (default), DISK, or CD for what is in the virtual drive of the BMC
+   * PXE (default), DISK, CD for what is in the virtual drive of the BMC, BIOS for the set-up of the firmware, or NONE for no override
    *
    * @generated from field: string mode = 1;
    */
