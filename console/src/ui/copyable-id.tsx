@@ -11,6 +11,12 @@ export function shortId(id: string): string {
   return kind === undefined ? id : `${kind}-…${rest.slice(-6)}`;
 }
 
+/** The name of a link whose text is the short one: it has all of it too. */
+export function spokenId(id: string): string {
+  const short = shortId(id);
+  return short === id ? id : `${short}, ${id}`;
+}
+
 export function CopyableId({ id }: { id: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {

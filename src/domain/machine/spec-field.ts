@@ -80,7 +80,7 @@ export const SPEC_FIELDS = {
     inLists: 'counted',
     flag: '--provider <name>',
     values: 'shared',
-    shown: { wideColumn: 'PROVIDER', listColumn: { width: 72, first: 'shown' }, facet: 'yes' },
+    shown: { wideColumn: 'PROVIDER', listColumn: { width: 68, first: 'shown' }, facet: 'yes' },
     proto: { v1: 20, v2: 20 },
   },
   customer_id: {

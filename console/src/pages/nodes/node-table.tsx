@@ -4,7 +4,7 @@ import { METHODS, useForbidden } from '../../identity.tsx';
 import { machineHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { shortId } from '../../ui/copyable-id.tsx';
+import { shortId, spokenId } from '../../ui/copyable-id.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { Age } from '../../ui/time.tsx';
 import type { NodeBody } from './nodes.ts';
@@ -61,7 +61,12 @@ export function NodeTable({ nodes, marked, shown, selected, onSelect, onShow, on
               />
             </td>
             <td>
-              <Link className="mono" href={machineHref(node.id)} title={node.id} aria-label={node.id}>
+              <Link
+                className="mono"
+                href={machineHref(node.id)}
+                title={node.id}
+                aria-label={spokenId(node.id)}
+              >
                 {shortId(node.id)}
               </Link>
               <div className="soft mono">{node.mac_address}</div>

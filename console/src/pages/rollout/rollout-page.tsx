@@ -10,7 +10,7 @@ import { finishedOf, rolloutState, stateText, titleOf } from '../../rollout-view
 import '../../styles/rollout.css';
 import { ActionRow } from '../../ui/action-row.tsx';
 import { Failed, Loading } from '../../ui/blank.tsx';
-import { CopyableId, shortId } from '../../ui/copyable-id.tsx';
+import { CopyableId, shortId, spokenId } from '../../ui/copyable-id.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import { Age, Duration } from '../../ui/time.tsx';
 import { ActionDialog } from './action-dialog.tsx';
@@ -168,7 +168,7 @@ function HeadlinePanel({ feed, rollout }: { feed: RolloutFeed; rollout: Rollout 
 
 function RolloutLink({ id }: { id: string }) {
   return (
-    <Link className="mono" href={rolloutHref(id)} title={id}>
+    <Link className="mono" href={rolloutHref(id)} title={id} aria-label={spokenId(id)}>
       {shortId(id)}
     </Link>
   );
