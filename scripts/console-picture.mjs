@@ -6,10 +6,14 @@ import { ensureBuilt } from './ensure-built.mjs';
 
 ensureBuilt();
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { status } = spawnSync('node_modules/.bin/vitest', ['run', 'test/console/pages.test.ts'], {
-  cwd: root,
-  stdio: 'inherit',
-  env: { ...process.env, INGOT_SCREENSHOTS: '1' },
-});
+const { status } = spawnSync(
+  'node_modules/.bin/vitest',
+  ['run', 'test/console/visual.test.ts', '-t', 'fleet looks'],
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, INGOT_SCREENSHOTS: '1' },
+  },
+);
 if (status !== 0) process.exit(status ?? 1);
-copyFileSync(`${root}/dist/screenshots/fleet-light.png`, `${root}/docs/console.png`);
+copyFileSync(`${root}/dist/screenshots/fleet-1440-light.png`, `${root}/docs/console.png`);
