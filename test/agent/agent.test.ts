@@ -64,6 +64,8 @@ describe('an agent', () => {
       memory: expect.stringMatching(/^[1-9]\d*Ki$/),
       gpu_count: expect.stringMatching(/^\d+$/),
       private_ip: '10.1.2.3',
+      boot_id: expect.stringMatching(/^[\da-f-]{36}$/),
+      uptime_seconds: expect.any(Number),
     });
     const [keepalive] = gateway.sent('keepalive');
     expect(keepalive).toMatchObject({ authorization: `Bearer ${TOKEN}`, contentType: 'application/json' });
