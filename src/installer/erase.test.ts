@@ -1,3 +1,4 @@
+// @module-tag extended: nodes/erasure.test.ts has the orders and the evidence; this runs the script.
 /** The erasing scripts, on disks that are files and with drives that are shell functions. */
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,3 +1,4 @@
+// @module-tag extended: security/roles.test.ts and sessions.test.ts make tokens.
 /** A token opens every door from the moment that its creation was answered, on every replica, however many are created. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';

@@ -207,7 +207,7 @@ describe('the indicator', () => {
       expect((await refusal(api().locateMachine({ machineId, duration }))).reason).toBe('INVALID_FIELD');
   });
 
-  it.each(VENDOR_NAMES)('of a BMC as of %s goes on and off', async (vendor) => {
+  it.each(VENDOR_NAMES)('of a BMC as of %s goes on and off', { tags: ['extended'] }, async (vendor) => {
     bmc.becomes(vendor);
     await api().locateMachine({ machineId });
     expect(bmc.indicator.isOn).toBe(true);
@@ -297,7 +297,7 @@ describe('the BMC itself', () => {
     expect(bmc.system.power).toBe('On');
   });
 
-  it.each(VENDOR_NAMES)('as of %s has its log cleared', async (vendor) => {
+  it.each(VENDOR_NAMES)('as of %s has its log cleared', { tags: ['extended'] }, async (vendor) => {
     bmc.becomes(vendor);
     bmc.log.add('a fan failed', 'Critical');
     bmc.log.add('a fan is back', 'OK');

@@ -1,3 +1,4 @@
+// @module-tag extended: rollouts/api.test.ts has the calls; cli/command-table.test.ts the commands.
 /** `ingot rollout`, and every command that starts work on many machines, against a real server. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// @module-tag extended: redfish.test.ts has the client; nodes/boot.test.ts what is booted.
 /** The virtual CD drive of a BMC, through the provider. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// @module-tag extended: nodes/erasure.test.ts has erasures that fail.
 /** An erasure that fails is on record, and no certificate stands for it: a real server, and a simulated BMC that erases drives. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// @module-tag extended: burn-in.test.ts boots the same installer; inspection.test.ts has what is found.
 /** An inspection in band, from its start to the inventory: the machine's BMC is simulated, and the test reports as the installer would. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

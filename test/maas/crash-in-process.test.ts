@@ -1,3 +1,4 @@
+// @module-tag extended: src/steps/step-proofs.test.ts cuts off every kind of step, and api/replicas.test.ts a replica.
 /**
  * The crashes of crash.test.ts without the start of a process for each: after every effect that must not happen twice, and
  * (`npm run test:all`) at every ninth of the other boundaries; `npm run test:crashes` has all of them.

@@ -1,3 +1,4 @@
+// @module-tag extended: onboarding.test.ts has a workflow and decommission-approval.test.ts the start of this one; src/steps/stages its stages.
 /** Machines out of service, against a simulated MAAS. */
 import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,3 +1,4 @@
+// @module-tag extended: reconcilers/upstream-sweep.test.ts has the sweeps; this has what follows from them.
 /** What Ingot does when MAAS changes machines by itself, when agents are lost, and when MAAS is down. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';

@@ -1,3 +1,4 @@
+// @module-tag extended: nodes.test.ts has reports and what they change.
 /** What operators may set on nodes, and what happens to it when the machine reports something else. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MachineService as MachineServiceV1 } from '../../src/gen/baremetal/v1/machine_service_pb.ts';

@@ -1,3 +1,4 @@
+// @module-tag extended: nodes.test.ts has each node; this has many at once.
 /** Many nodes at once: figures, those that are stuck, bulk changes, and rules that approve by themselves. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

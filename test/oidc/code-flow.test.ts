@@ -1,3 +1,4 @@
+// @module-tag extended: bearer.test.ts uses the same issuer; this signs in from a browser.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @module-tag extended: run.test.ts has a rollout that stops.
 /** Stop rules by failures, and a rollout that follows its filter, through the API to their end. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

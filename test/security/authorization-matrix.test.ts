@@ -46,9 +46,14 @@ beforeAll(async () => {
   methods = matrixMethods(
     new Map(services.map(({ desc, roles }) => [desc.typeName, roles as Record<string, Role>])),
   );
-  site = await startMatrixSite({ kinds: process.env.INGOT_LONG_TESTS === '1' ? 'all' : 'some' });
+  const whole = await startMatrixSite({ kinds: process.env.INGOT_LONG_TESTS === '1' ? 'all' : 'some' });
+  // `npm test` has every method with a third of the kinds.
+  const callers = isShort ? whole.callers.filter((_caller, place) => place % 3 === 0) : whole.callers;
+  site = { ...whole, callers };
 });
 afterAll(() => site?.stop());
+
+const isShort = process.env.INGOT_TEST_EXTENDED === 'left';
 
 function deviations(rows: readonly MatrixRow[]): string[] {
   return rows
@@ -73,7 +78,7 @@ test('every method and route lets in exactly the callers that may call it', {
     rows,
   );
   expect(rows.length).toBe(methods.length * site.callers.length);
-  expect(site.callers.length).toBeGreaterThan(15);
+  expect(site.callers.length).toBeGreaterThan(isShort ? 4 : 15);
   expect(deviations(rows)).toEqual([]);
 });
 

@@ -1,3 +1,4 @@
+// @module-tag extended: turns.test.ts has who types; this kills the replica that holds the connection.
 /** A replica that holds a console is killed or frozen: another one goes on, and readers miss nothing that came after. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

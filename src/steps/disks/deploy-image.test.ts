@@ -1,3 +1,4 @@
+// @module-tag extended: maas/reimage.test.ts deploys an image; this has each answer of an upstream.
 /** The proofs of step-proofs.test.ts, for an image that a MAAS deploys: a crash or a cancel at every point. */
 import { describe, expect, it } from 'vitest';
 import type { MaasStatus } from '../../providers/maas/maas-control.ts';

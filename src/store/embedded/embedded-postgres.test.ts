@@ -1,3 +1,4 @@
+// @module-tag extended: who-may-connect.test.ts starts one; migrate.test.ts fills it.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
