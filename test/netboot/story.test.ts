@@ -1,3 +1,4 @@
+// @module-tag extended: nodes/boot.test.ts and nodes/approval.test.ts have the story in requests; npm run demo:pxe shows this one.
 /**
  * A real machine, from an empty disk to service and back, by nothing but what Ingot serves. Every run installs it; what
  * happens to it afterwards takes minutes, and is part of `npm run test:installer` and `npm run demo:pxe`.

@@ -17,7 +17,7 @@ declare module 'vitest' {
   }
 }
 
-/** The dearest file takes a third of it on a busy host. Programs that outlive their worker, such as Chromium, do not count. */
+/** The dearest file takes a quarter of it. Programs that outlive their worker, such as Chromium, do not count. */
 const LIMIT_SECONDS = 45;
 
 /** Those that have the tag as a whole. */
