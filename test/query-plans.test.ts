@@ -1,4 +1,4 @@
-// @module-tag extended: the statements run in the tests of their calls; this reads their plans on large tables.
+// @module-tag extended: api/listing.test.ts and others run the statements; this reads their plans on large tables.
 /**
  * Every call of the API, made once in a filled fleet; each statement that the server ran for it, or in the background meanwhile, is
  * explained with the values that it had. None may read a large table from end to end.

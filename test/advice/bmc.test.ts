@@ -1,4 +1,4 @@
-// @module-tag extended: host.test.ts and server.test.ts follow advice for other codes in the same way.
+// @module-tag extended: server.test.ts follows advice for other codes in the same way.
 /** The advice for failures of BMCs and of installations over the network: see scenario.ts. */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import {

@@ -1,4 +1,3 @@
-// @module-tag extended: host.test.ts follows advice for other codes in the same way.
 /** The advice for failures of the engine and of the server: see scenario.ts. */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { followAll, TIME_LIMIT } from './scenario.ts';

@@ -1,4 +1,4 @@
-// @module-tag extended: src/store/agents/redis-keepalives.test.ts has the same store.
+// @module-tag extended: keepalive-stores.test.ts has the same store; this reads its keys.
 /**
  * The data in Redis and in the log as another program reads them, with the key names and lines that docs/agents.md
  * prints.

@@ -1,4 +1,4 @@
-// @module-tag extended: maas/crash-in-process.test.ts ends a server at each point, and api/replicas.test.ts kills one.
+// @module-tag extended: src/steps/step-proofs.test.ts cuts off every kind of step, and api/replicas.test.ts a replica.
 /**
  * Two replicas as processes of their own, and one of them killed in the middle of a run of five steps: the other
  * finishes it from the step that it was in.

@@ -1,4 +1,4 @@
-// @module-tag extended: rollouts/competition.test.ts has a budget on two replicas.
+// @module-tag extended: rollouts/run.test.ts keeps a budget; this has it on two replicas.
 /** Two processes start operations for one budget at the same moment: the event log must never show more than it allows. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// @module-tag extended: maas/crash-in-process.test.ts and api-v1/recovery.test.ts have the same promises with fewer crashes.
+// @module-tag extended: src/steps/step-proofs.test.ts cuts off every kind of step, and api/replicas.test.ts a replica.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

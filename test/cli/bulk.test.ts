@@ -1,4 +1,4 @@
-// @module-tag extended: cli/rollouts.test.ts starts work on many machines.
+// @module-tag extended: rollouts/api.test.ts starts work on many machines.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Operation_Phase } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { until } from '../parts/until.ts';

@@ -1,4 +1,4 @@
-// @module-tag extended: src/cli has what is completed; this runs it in three shells.
+// @module-tag extended: command-table.test.ts has the commands and their flags; this completes them in three shells.
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { needs } from '../parts/debian-packages.ts';

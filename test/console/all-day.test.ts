@@ -1,4 +1,4 @@
-// @module-tag extended: session.test.ts has a server that stops and a page that goes on.
+// @module-tag extended: machine-page.test.ts reads live data; this leaves pages open for long.
 /** A console that stays open all day: page errors, lost connections, server updates and hidden tabs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';

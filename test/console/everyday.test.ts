@@ -1,4 +1,4 @@
-// @module-tag extended: machines-list.test.ts has the list, and session.test.ts the first page.
+// @module-tag extended: machine-page.test.ts and reimage.test.ts have the pages; this has what is done every day.
 /** Small things that people do all day, and that are missed when they break. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

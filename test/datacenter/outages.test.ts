@@ -1,4 +1,3 @@
-// @module-tag extended: ipmi.test.ts has a BMC that is away, src/engine steps that wait.
 /** Hosts, BMCs and clusters that do not answer for a while are waited for: nothing fails, and no retry is used up. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';

@@ -1,4 +1,3 @@
-// @module-tag extended: redfish.test.ts works with the same simulator; this is a client that we did not write.
 /** The simulated BMC, driven by a client that we did not write: what it shows is Redfish, and not only what our client expects. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// @module-tag extended: the tests of each row that waits have its time; this moves the clock of all.
 /** What a step of the database's clock does to each row that waits for it, and which replica may take a lease over meanwhile. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { packageVersion } from '../../src/package-root.ts';

@@ -1,4 +1,4 @@
-// @module-tag extended: redfish-verbs.test.ts sets boot devices, nodes/boot-url.test.ts has one-time URLs; this reimages with each way.
+// @module-tag extended: bmc/redfish-verbs.test.ts sets boot devices, and nodes/boot.test.ts has what is booted; this reimages with each way.
 /** REIMAGE of a real server through simulated BMCs: the installer is booted in the strongest way that there is, and the log says which and why. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// @module-tag extended: crash-in-process.test.ts has more crashes, and api-v1/recovery.test.ts a real kill.
+// @module-tag extended: src/steps/step-proofs.test.ts cuts off every kind of step, and api/replicas.test.ts a replica.
 /** Processes that are killed with SIGKILL: a few in `npm run test:all`, at every boundary of every stage in `npm run test:crashes`. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { CrashFleet, TIME_LIMIT } from './crash-fleet.ts';

@@ -1,4 +1,4 @@
-// @module-tag extended: decommission.test.ts has the endings of each mode, and a cleanup that fails.
+// @module-tag extended: decommission-approval.test.ts starts one, and src/steps/stages has its stages.
 /** The table of decommission endings in docs/maas.md, row by row: the node's state during and after it. */
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

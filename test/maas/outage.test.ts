@@ -1,4 +1,4 @@
-// @module-tag extended: transport.test.ts has a MAAS that does not answer, and datacenter/outages.test.ts steps that wait.
+// @module-tag extended: datacenter/outages.test.ts has steps that wait for an upstream.
 /** A MAAS that is unreachable for a while: operations that wait for it continue when it is back. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';

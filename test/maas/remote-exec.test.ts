@@ -1,4 +1,4 @@
-// @module-tag extended: datacenter/remote-exec.test.ts runs commands over the same sshd.
+// @module-tag extended: api-v1/ssh-command.test.ts runs commands over the same sshd.
 /** Commands, reboots and clusters on what a MAAS deployed, over a real sshd that has the keys which its cloud-config brought. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';

@@ -1,4 +1,4 @@
-// @module-tag extended: the tests of the provider use the same simulator; this compares it with the source of MAAS.
+// @module-tag extended: client.test.ts and onboarding.test.ts use the same simulator; this compares it with the source of MAAS.
 /**
  * The simulated MAAS answers as the source of MAAS 3.5.13 says that MAAS does. The table in docs/maas.md names file and
  * symbol for each of these; they are asked over plain HTTP, without the client that shares its authors.

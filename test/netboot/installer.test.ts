@@ -1,4 +1,4 @@
-// @module-tag extended: story.test.ts installs a machine by the same installer.
+// @module-tag extended: src/installer has the scripts of the same installer, and nodes/boot.test.ts what is booted.
 /**
  * The installer on real machines: QEMU boots it over the network, from nothing. All machines run at the same time, for each
  * takes a quarter of a minute to start.

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { TestModule, Vitest } from 'vitest/node';
 import { ExtendedTests, extendedFiles } from './extended-tests.ts';
@@ -61,6 +62,22 @@ it('a file that is left as a whole says so in its first line', () => {
   const files = extendedFiles(['test/setup', 'test/rollouts']);
   expect(files).toContain('test/rollouts/storm.test.ts');
   expect(files).not.toContain('test/setup/extended-tests.test.ts');
+});
+
+it('each file that is left names one of npm test, or a folder, that has its promise', () => {
+  const left = new Set(extendedFiles(['src', 'console/src', 'test']));
+  const hasTest = (path: string) =>
+    existsSync(path) &&
+    (path.endsWith('.test.ts') ? [path] : readdirSync(path).map((name) => join(path, name))).some(
+      (file) => file.endsWith('.test.ts') && !left.has(file),
+    );
+  const without = [...left].filter((file) => {
+    const reason = readFileSync(file, 'utf8').split('\n', 1)[0] ?? '';
+    const named = [...reason.matchAll(/[\w./-]+\.test\.ts|(?<![\w/])src(?:\/[\w-]+)+(?![\w./-]*\.ts)/g)];
+    return !named.some(([name]) => [join(dirname(file), name), join('test', name), name].some(hasTest));
+  });
+  expect(without).toEqual([]);
+  expect(left.size).toBeGreaterThan(100);
 });
 
 it('CI runs all tests', () => {

@@ -1,4 +1,4 @@
-// @module-tag extended: migrate.test.ts runs on the oldest version.
+// @module-tag extended: src/store/schema/migrate.test.ts runs on the oldest version.
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { cloneDatabase, type TestDatabase } from '../../../test/parts/postgres.ts';

@@ -1,4 +1,4 @@
-// @module-tag extended: who-may-connect.test.ts starts one; migrate.test.ts fills it.
+// @module-tag extended: who-may-connect.test.ts starts one; src/store/schema/migrate.test.ts fills one.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {

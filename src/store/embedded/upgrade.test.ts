@@ -1,4 +1,4 @@
-// @module-tag extended: embedded-postgres.test.ts and account.test.ts have the same directory when it is new.
+// @module-tag extended: who-may-connect.test.ts has the same directory when it is new.
 /** A data directory of an earlier version: it belongs to nobody, asks for no password, and the superuser owns everything. */
 import { execFileSync } from 'node:child_process';
 import {

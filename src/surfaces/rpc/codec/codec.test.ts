@@ -92,6 +92,13 @@ describe.each([...outputs])('%s', (_name, desc) => {
   });
 });
 
+it('writes a negative zero, which is not the zero of a field that is not set', () => {
+  const desc = outputs.get('baremetal.fleet.v1.FleetHistory');
+  if (!desc) throw new Error('there is no such message');
+  const message = { durations: [{ p90Seconds: -0 }] } as never;
+  expect(encodeBinary(desc, message).equals(toBinary(desc, create(desc, message)))).toBe(true);
+});
+
 it('writes long messages, in any buffer that came before, after the head that the caller fills', () => {
   const desc = outputs.get('baremetal.v2.ListMachinesResponse');
   if (!desc) throw new Error('there is no such message');

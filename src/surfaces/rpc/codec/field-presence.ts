@@ -43,6 +43,9 @@ function zeroTest(field: DescField): (value: unknown) => boolean {
       return (value) => value === false;
     case ScalarType.BYTES:
       return (value) => value instanceof Uint8Array && value.length === 0;
+    case ScalarType.DOUBLE:
+      // The library writes -0.
+      return (value) => Object.is(value, 0);
     default:
       return (value) => value === 0 || value === 0n;
   }
