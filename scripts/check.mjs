@@ -42,12 +42,15 @@ const allChecks = [
   { title: 'generated code', command: [process.execPath, script('./check-generated.mjs')] },
 ];
 
-/** Unit tests, but for those that start a PostgreSQL or run the installer's scripts, and tests through the API that start one server. */
+/**
+ * Unit tests, but for those that start a PostgreSQL or other processes, migrate many databases or run the installer's scripts,
+ * and tests through the API that start one server.
+ */
 const SEVERAL_SERVERS =
-  'database-away,idempotency,logs,migrating,operator-actions,replicas,watching,watching-resumed,who-may-call';
+  'database-away,discovery,idempotency,logs,maintenance,migrating,operator-actions,replicas,sessions,watching,watching-resumed,who-may-call';
 const FAST_TESTS = [...['--project', 'ingot', 'src/', 'test/api/']];
 /** For vitest.config.ts: the projects there have an `exclude` of their own, which `--exclude` does not change. */
-const LEFT_OUT = `src/{store/embedded,installer}/** test/api/{${SEVERAL_SERVERS}}.test.ts`;
+const LEFT_OUT = `src/{store/embedded,store/schema,server/workers,installer}/** test/api/{${SEVERAL_SERVERS}}.test.ts`;
 
 // What the tests need of Debian is installed before them, so that vitest itself has nothing to say about it.
 const paths = filters.filter((argument) => argument.includes('/'));
