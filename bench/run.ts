@@ -127,6 +127,8 @@ async function profile(
 }
 
 async function main(args: BenchArguments, cleanup: Cleanup): Promise<void> {
+  // The summary of a profile is by module.
+  if (args.profileDir !== null) process.env.INGOT_MODULES = '1';
   const sides = await startSides(args, cleanup);
   const other = sides.find(({ side }) => side === 'other')?.subject.build.name ?? null;
   const rows = (await measure(args, sides, cleanup)).rows(GOALS);

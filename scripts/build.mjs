@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const hasConsole = !process.argv.includes('--server');
 run('node_modules/typescript/bin/tsc', '-p', '.');
-run('scripts/bundle-cli.mjs');
+run('scripts/bundle-programs.mjs');
 if (hasConsole) {
   run('node_modules/typescript/bin/tsc', '-p', 'console');
   run('scripts/build-console.mjs');

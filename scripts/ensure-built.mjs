@@ -22,8 +22,8 @@ export function ensureBuilt() {
 }
 
 function isCurrent() {
-  if (!existsSync(`${root}/dist/src/ingot.cjs`) || !existsSync(`${root}/dist/console/index.html`))
-    return false;
+  const built = ['src/ingot.cjs', 'src/server.cjs', 'console/index.html'];
+  if (!built.every((file) => existsSync(`${root}/dist/${file}`))) return false;
   const sources = ['src', 'proto', 'console', 'tsconfig.json']
     .map((name) => `${root}/${name}`)
     .filter(existsSync);

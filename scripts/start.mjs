@@ -1,4 +1,5 @@
 // `npm start`: from a fresh clone to a running server. Arguments after `--` go to `ingot serve`.
+import program from '../bin/load-program.cjs';
 import { ensureBuilt } from './ensure-built.mjs';
 
 const npmEchoMs = 500;
@@ -29,5 +30,4 @@ ensureBuilt();
 dropEchoedSignals();
 const args = process.argv.slice(2);
 if (args[0] === '--') args.shift();
-const { runCommandLine } = await import(new URL('../dist/src/main.js', import.meta.url).href);
-await runCommandLine({ program: 'ingot', argv: ['serve', ...args] });
+await program.run('ingot', ['serve', ...args]);

@@ -80,6 +80,23 @@ function flagsOf(options: Readonly<Record<string, unknown>>): FlagValues {
   return flags;
 }
 
+/** For the build, which stores what V8 compiled of them. */
+export async function loadServerModules(): Promise<void> {
+  await Promise.all([
+    import('./server/settings/configuration.ts'),
+    import('./server/tls/open-tls.ts'),
+    import('./server/settings/plan-files.ts'),
+    import('./server/run-server.ts'),
+    import('./server/workers/run-worker.ts'),
+  ]);
+}
+
+/** For bin/worker.cjs. */
+export async function runWorkerProcess(): Promise<void> {
+  const { runWorker } = await import('./server/workers/run-worker.ts');
+  await runWorker();
+}
+
 async function serve(program: string, flags: FlagValues): Promise<number> {
   try {
     const given = readSettings(process.env, flags, process.cwd());

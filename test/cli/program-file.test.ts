@@ -1,4 +1,4 @@
-/** The command line as it is installed: one file, and what V8 compiled of it. */
+/** The command line and the server as they are installed: one file each, and what V8 compiled of it. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, it } from 'vitest';
@@ -10,12 +10,19 @@ beforeAll(() => {
   expect(spawnSync(process.execPath, [PROGRAM, 'version']).status).toBe(0);
 }, 120_000);
 
-it('runs from the compiled code that the build made', () => {
+it.each(['CLIENT_FILE', 'SERVER_FILE'])('runs from the compiled code that the build made of %s', (file) => {
   // In a process without the flags of this one: V8 takes compiled code only under the same flags.
   const { NODE_OPTIONS: _none, ...env } = process.env;
-  const loader = fileURLToPath(new URL('../../bin/load-client.cjs', import.meta.url));
-  const ask = `process.stdout.write(String(require(${JSON.stringify(loader)}).loadClient().script.cachedDataRejected))`;
+  const loader = fileURLToPath(new URL('../../bin/load-program.cjs', import.meta.url));
+  const ask = `const program = require(${JSON.stringify(loader)});
+    process.stdout.write(String(program.load(program.${file}).script.cachedDataRejected))`;
   expect(spawnSync(process.execPath, ['-e', ask], { env, encoding: 'utf8' }).stdout).toBe('false');
+});
+
+it.each(['0', '1'])('knows the commands of the server, with INGOT_MODULES=%s', (modules) => {
+  const env = { ...process.env, INGOT_MODULES: modules };
+  const { stdout } = spawnSync(process.execPath, [PROGRAM, 'serve', '--help'], { env, encoding: 'utf8' });
+  expect(stdout).toContain('--grpc-addr');
 });
 
 it('knows the commands that are not part of the file, and says which command is meant', () => {

@@ -6,8 +6,9 @@
  * the primary gives up.
  */
 import cluster, { type Worker } from 'node:cluster';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { packageRoot } from '../../package-root.ts';
 import { SettingError } from '../settings/settings.ts';
 import type { DatabaseState, FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
 
@@ -53,7 +54,7 @@ export class WorkerProcesses {
   constructor(options: WorkerProcessesOptions) {
     this.#options = options;
     cluster.setupPrimary({
-      exec: options.exec ?? fileURLToPath(new URL('worker.js', import.meta.url)),
+      exec: options.exec ?? join(packageRoot(), 'bin/worker.cjs'),
       args: [],
       serialization: 'advanced',
     });
