@@ -242,6 +242,13 @@ describe('firmware-update', () => {
     expect(bmc.system.boots).toHaveLength(0);
   });
 
+  it('finds the BMC where its vendor calls it otherwise', async () => {
+    const machine = await open('dell');
+    bmc.updates.add(IMAGE, { BMC: '7.0' });
+    const { end } = await run(machine, 'firmware-update', config({ component: 'BMC', version: '7.0' }));
+    expect(end).toEqual(done('BMC has version 7.0'));
+  });
+
   it('of what is listed takes what runs, by the name and the version that people have for it', async () => {
     const lenovo = await open('lenovo');
     const backup = await run(lenovo, 'firmware-update', config({ component: 'BMC-Backup' }));

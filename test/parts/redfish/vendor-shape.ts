@@ -38,8 +38,8 @@ export interface VendorShape {
     readonly lists: 'all' | 'changed';
     readonly applyTimes: readonly string[];
   };
-  /** How the entries of the firmware inventory are called: by what they are, or all the same, with the purpose in the description. */
-  readonly firmwareKnownBy: 'name' | 'purpose';
+  /** How the entries of the firmware inventory are called: by what they are, all the same with the purpose in the description, or by version and device. */
+  readonly firmwareKnownBy: 'name' | 'purpose' | 'device';
   /** The version of the BIOS: by itself, or with its date before it. */
   readonly biosVersion: 'plain' | 'dated';
   /** Entries that are not what runs. */
@@ -63,8 +63,8 @@ export interface VendorShape {
     readonly at: 'system' | 'chassis';
     readonly form: 'location' | 'blinks' | 'lit only' | 'lit when well';
   };
-  /** Where the power is limited. */
-  readonly powerLimit: 'control' | 'metrics' | 'none';
+  /** Where the power is limited; `switched`: the limit stays where it is while a switch elsewhere is off. */
+  readonly powerLimit: 'control' | 'metrics' | 'switched' | 'none';
   readonly managerResets: readonly string[];
   /** Members on one page of a collection. */
   readonly pageOf: number;
@@ -127,7 +127,8 @@ export const VENDOR_SHAPES = {
     manufacturer: 'Dell Inc.',
     etag: 'none',
     indicator: { at: 'system', form: 'lit when well' },
-    powerLimit: 'none',
+    powerLimit: 'switched',
+    firmwareKnownBy: 'device',
     managerResets: ['GracefulRestart'],
     expand: 'offered',
     httpBoot: 'none',
