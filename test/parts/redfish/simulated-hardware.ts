@@ -102,7 +102,11 @@ export function hardwareTree(bmc: RedfishSimulator): HardwareTree {
   );
   resources.set(
     '/redfish/v1/UpdateService',
-    bmc.extended('updateService', { Id: 'UpdateService', FirmwareInventory: link(firmware) }),
+    bmc.extended('updateService', {
+      Id: 'UpdateService',
+      Name: 'Update Service',
+      FirmwareInventory: link(firmware),
+    }),
   );
   return { resources, collections, system: systemLinks(systemPath) };
 }
