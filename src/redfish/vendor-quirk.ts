@@ -41,6 +41,8 @@ export interface VendorQuirk {
   readonly scheduledTask: RegExp | null;
   /** Values of IndicatorLED that show people which machine it is, and those that do not, first choice first. */
   readonly led: { readonly on: readonly string[]; readonly off: readonly string[] };
+  /** Where the web server has the serial console as a WebSocket; null: nowhere. */
+  readonly consoleSocket: string | null;
   /** What switches the power limit, which is shown whether or not it counts; null: what is shown counts. */
   readonly powerCap: PowerCapSwitch | null;
   readonly source: string;
@@ -69,6 +71,7 @@ const STANDARD = {
   firmwareKnownBy: 'name',
   firmwareOf: {},
   powerCap: null,
+  consoleSocket: null,
   versionIn: null,
   cdTargets: ['Cd', 'UsbCd'],
   notMachines: null,
@@ -156,8 +159,9 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     matches: (identity) =>
       byName(/OpenBMC/i)(identity) || (identity.vendor === '' && identity.manager === 'bmc'),
     firmwareKnownBy: 'purpose',
+    consoleSocket: '/console0',
     source:
-      'the service root names no vendor and its manager is called bmc; each image is called "Software Inventory" by the digest of its version, and its description says what it is for: openbmc/bmcweb',
+      'the serial console is a WebSocket at /console0, which takes the token of a session: openbmc/bmcweb, features/serial; the service root names no vendor and its manager is called bmc; each image is called "Software Inventory" by the digest of its version, and its description says what it is for: openbmc/bmcweb',
   },
   {
     ...STANDARD,

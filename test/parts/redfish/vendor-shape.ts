@@ -65,6 +65,8 @@ export interface VendorShape {
   };
   /** Where the power is limited; `switched`: the limit stays where it is while a switch elsewhere is off. */
   readonly powerLimit: 'control' | 'metrics' | 'switched' | 'none';
+  /** Whether its web server has the serial console as a WebSocket. */
+  readonly consoleSocket: boolean;
   readonly managerResets: readonly string[];
   /** Members on one page of a collection. */
   readonly pageOf: number;
@@ -112,6 +114,7 @@ const STANDARD: VendorShape = {
   gpusAt: 'processors',
   indicator: { at: 'system', form: 'location' },
   powerLimit: 'control',
+  consoleSocket: false,
   managerResets: ['GracefulRestart', 'ForceRestart'],
   pageOf: 50,
   sensorsAt: 'older',
@@ -222,6 +225,7 @@ export const VENDOR_SHAPES = {
     ...STANDARD,
     root: { Links: { ManagerProvidingService: { '@odata.id': '/redfish/v1/Managers/bmc' } } },
     firmwareKnownBy: 'purpose',
+    consoleSocket: true,
     systemId: 'system',
     manufacturer: '',
     resetsListed: 'info',
