@@ -101,7 +101,7 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
       off: 'Disabled',
     },
     source:
-      'its BMC is called iDRAC.Embedded, its power limit is shown whether or not the cap is on, beside what is installed it lists each version that can be gone back to, and its light is lit while all is well: captured from an R750, iDRAC 6.00; the task of a scheduled job reads Starting: dell/iDRAC-Redfish-Scripting; it finds the target of an update in the image: NVIDIA/libredfish',
+      'its BMC is called iDRAC.Embedded, its power limit is shown whether or not the cap is on, and attributes of the manager have the switch (its change was tried on the simulator only), beside what is installed it lists each version that can be gone back to, and its light is lit while all is well: captured from an R750, iDRAC 6.00; the task of a scheduled job reads Starting: dell/iDRAC-Redfish-Scripting; it finds the target of an update in the image: NVIDIA/libredfish',
   },
   {
     ...STANDARD,
@@ -110,7 +110,7 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     bootMode: 'left out',
     firmwareOf: { BIOS: /^System ROM$/, BMC: /^iLO \d+$/ },
     source:
-      'its firmware is called System ROM and iLO 5: HPE iLO REST API reference; BootSourceOverrideMode is read-only: ansible-collections/community.general #3509',
+      'its firmware is called System ROM and iLO 5: HewlettPackard/PowerShell-ProLiant-SDK #65; BootSourceOverrideMode is read-only: ansible-collections/community.general #3509',
   },
   {
     ...STANDARD,
@@ -142,7 +142,7 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     firmwareOf: { BIOS: /^UEFI$/, BMC: /^BMC-Primary$/ },
     updateTargets: 'none',
     source:
-      'an override is for one boot, and settings wait at Pending: NVIDIA/libredfish; an update names a target only for the backup image of the BMC, which is listed beside the one that runs: lenovo/python-redfish-lenovo',
+      'an override is for one boot, and settings wait at Pending: NVIDIA/libredfish; an update names a target only for the backup image of the BMC, which is listed beside the one that runs, BMC-Primary: lenovo/python-redfish-lenovo',
   },
   {
     ...STANDARD,
