@@ -35,6 +35,8 @@ const BY_RULE = [
   'src/connections/checked-downloads.ts',
   'src/connections/http-exchange.ts',
   'src/connections/tcp.ts',
+  // With the agent of its caller, which is the one that http-exchange.ts gets.
+  'src/connections/web-socket.ts',
   // With the agent that its caller gives it; the server's obeys the rule for configured servers.
   'src/issuers/discover-issuer.ts',
   'src/issuers/issuer-fetch.ts',

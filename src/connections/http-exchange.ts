@@ -105,7 +105,7 @@ function finish(request: ClientRequest, body: HttpExchange['body'], giveUp: (err
   else pipeline(body(), request, (error) => error && giveUp(lost(error, false)));
 }
 
-function whenConnected(socket: Socket, then: () => void): void {
+export function whenConnected(socket: Socket, then: () => void): void {
   if (socket instanceof TLSSocket) {
     if (socket.getProtocol() === null || socket.connecting) socket.once('secureConnect', then);
     else then();
@@ -166,7 +166,7 @@ function firstOfEach({ headersDistinct }: IncomingMessage): Readonly<Record<stri
   );
 }
 
-function lost(error: NodeJS.ErrnoException, hasAnswer: boolean): unknown {
+export function lost(error: NodeJS.ErrnoException, hasAnswer: boolean): unknown {
   if (error instanceof NoAnswer || error instanceof AddressNotAllowed) return error;
   const code = error.code ?? 'the connection broke';
   if (CERTIFICATE_CODE.test(code)) return new NoAnswer('certificate', code);

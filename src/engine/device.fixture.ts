@@ -8,7 +8,7 @@ export class Device {
   readonly trace: string[] = [];
 
   /** Probes the device, switches it on when it is off, and switches it off again to undo. */
-  readonly handler: Required<StepHandler<string>> = {
+  readonly handler: StepHandler<string> & Required<Pick<StepHandler<string>, 'undo'>> = {
     observe: async (context) => {
       this.trace.push('observe');
       await this.whileProbing(context);

@@ -44,6 +44,23 @@ describe('an unexpected error', () => {
     });
   });
 
+  it('has what the handler says of its subject recorded with it, but for one to adopt', async () => {
+    const handler: StepHandler<string> = {
+      ...device.handler,
+      observe: async () => {
+        throw new StepFailure({ class: 'needs_human', code: 'BMC_MISMATCH', message: 'locked' });
+      },
+      afterFailure: ({ message }, { attempt }) => `attempt ${attempt}: ${message}`,
+    };
+    store.add(sampleJob());
+    await run(handler);
+    expect(store.changes.join()).toContain('attempt 1: locked');
+    const before = store.changes.length;
+    store.add({ ...started(), id: 'adopted', adopting: 'asked' });
+    await run(handler);
+    expect(store.changes.slice(before).join()).not.toContain('locked');
+  });
+
   it('in a step without a handler fails the job with the reason', async () => {
     store.add(sampleJob());
     await run(async () => {

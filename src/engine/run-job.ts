@@ -191,9 +191,12 @@ class JobRunner<Change> {
     };
     try {
       const handler = await this.#dependencies.handlerFor(this.#job, step);
-      return await withStopGrace(pass.signal, this.#direction(handler, context, step, options), (why) =>
-        this.#giveUp(step, why),
+      const outcome = await withStopGrace(
+        pass.signal,
+        this.#direction(handler, context, step, options),
+        (why) => this.#giveUp(step, why),
       );
+      return this.#withFailure(handler, context, outcome);
     } catch (error) {
       // The step has no handler: its kind or its provider no longer exists.
       if (error instanceof StepFailure) return { outcome: 'failed', failure: error.failure };
@@ -202,6 +205,19 @@ class JobRunner<Change> {
       clearTimeout(timer);
       stop.removeEventListener('abort', onStop);
     }
+  }
+
+  /** A failure to adopt is none of the step's work, and neither is one to undo it. */
+  #withFailure(
+    { afterFailure }: StepHandler<Change>,
+    context: StepContext,
+    outcome: PassOutcome<Change>,
+  ): PassOutcome<Change> {
+    const isOfStep = this.#job.status !== 'compensating' && this.#job.adopting !== 'asked';
+    if (outcome.outcome !== 'failed' || !afterFailure || !isOfStep) return outcome;
+    const change = afterFailure(outcome.failure, context);
+    const { merge } = this.#dependencies.rules;
+    return { ...outcome, change: outcome.change ? merge(outcome.change, change) : change };
   }
 
   #direction(

@@ -67,6 +67,8 @@ export interface StepContext {
 export interface StepHandler<Change> {
   observe(context: StepContext): Promise<Observation<Change>>;
   act(context: StepContext): Promise<ActResult<Change>>;
+  /** What is true of the subject because an attempt failed, whichever way it did: its time was over, say. Recorded with the failure. */
+  readonly afterFailure?: (failure: Failure, context: StepContext) => Change;
   /** Undoes what the step did, in whole or in part; may be called again. */
   readonly undo?: (context: StepContext) => Promise<ActResult<Change>>;
 }

@@ -69,13 +69,17 @@ burn_modules() {
   done
 }
 
+burn_release_memory() { umount /tmp/burn/memory 2> /dev/null; rm -rf /tmp/burn/memory; }
+
 burn_memory() {
   local copies made=0 copy rounds=0 label corrected uncorrected
   burn_modules > /tmp/burn/memory.before
   copies=$(($(burn_free_mib) * BURN_MEMORY_PERCENT / 100 / BURN_BLOCK_MIB))
   mkdir -p /tmp/burn/memory
+  # Apart from /tmp: where the copies fill that, the other tests can't write their results.
+  mount -t tmpfs -o "size=$((copies * BURN_BLOCK_MIB + 1))m,mode=700" memory /tmp/burn/memory
   while [ "$made" -lt "$copies" ] && { [ "$made" = 0 ] || burn_until; }; do
-    cp /tmp/burn/block "/tmp/burn/memory/$made" 2> /dev/null || break
+    cp /tmp/burn/block "/tmp/burn/memory/$made" 2> /dev/null || { rm -f "/tmp/burn/memory/$made" && break; }
     made=$((made + 1))
   done
   while [ "$made" -gt 0 ] && { [ "$rounds" = 0 ] || burn_until; }; do
@@ -83,14 +87,14 @@ burn_memory() {
     while [ "$copy" -lt "$made" ] && { [ "$rounds" = 0 ] || burn_until; }; do
       if [ "$(sha256sum < "/tmp/burn/memory/$copy" | cut -d ' ' -f 1)" != "$burn_digest" ]; then
         burn_result memory memory failed "copy $copy of $made of a block of $BURN_BLOCK_MIB MiB has changed"
-        rm -rf /tmp/burn/memory
+        burn_release_memory
         return
       fi
       copy=$((copy + 1))
     done
     rounds=$((rounds + 1))
   done
-  rm -rf /tmp/burn/memory
+  burn_release_memory
   burn_modules | while read -r label corrected uncorrected; do
     grep -q -x -F "$label $corrected $uncorrected" /tmp/burn/memory.before || burn_result memory "$label" failed "$corrected corrected and $uncorrected uncorrected errors are counted now"
   done

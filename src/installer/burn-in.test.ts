@@ -51,6 +51,8 @@ disk_transport() { echo sata; }
 dmesg() { :; }
 taskset() { shift 2; "$@"; }
 report() { echo "$1 $2" >> "$burn_root/reports"; return 0; }
+mount() { :; }
+umount() { :; }
 fail() { echo "failed: $1"; exit 1; }
 restart() { exit 3; }
 `;
@@ -88,6 +90,12 @@ function burnIn(tests: string, changes = '', seconds = '1'): { results: Result[]
 const without = ({ test, part, result }: Result) => [test, part, result];
 
 describe('a burn-in', () => {
+  it('has the copies in memory apart from the results, which a full /tmp would lose', () => {
+    burnIn('memory', `mount() { echo "$*" >> '${dir}/mounts'; }`);
+    const mounts = readFileSync(join(dir, 'mounts'), 'utf8');
+    expect(mounts).toMatch(/^-t tmpfs -o size=\d+m,mode=700 memory \S+\/tmp\/burn\/memory\n$/);
+  });
+
   it('tests every part at once, within its time, and says what it did', () => {
     addDisk('sda');
     addDisk('nvme0n1');

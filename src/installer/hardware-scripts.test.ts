@@ -231,6 +231,24 @@ describe.skipIf(programs.isMissing)(programs.title('the words of the command lin
   });
 });
 
+it.skipIf(programs.isMissing).each([
+  ['percentage_used\t\t\t: 3%', 97],
+  ['percentage_used                     : 140%', 0],
+  ['NVMe status: Invalid Field', undefined],
+])('the wear of an NVMe disk that says "%s"', (says, left) => {
+  const inventory = JSON.parse(
+    run(
+      `timeout() { shift; "$@"; }; nvme() { echo 'critical_warning : 0'; echo '${says}'; }; inventory_disks`,
+    ),
+  );
+  const disks = inventory as readonly { name: string; life_left_percent?: number }[];
+  expect(disks.map(({ name, life_left_percent: percent }) => [name, percent])).toContainEqual([
+    'nvme0n1',
+    left,
+  ]);
+  expect(disks.find(({ name }) => name === 'sda')?.life_left_percent).toBeUndefined();
+});
+
 it('no two of the installer’s files have a function of the same name: the later would be the one', () => {
   const names = readdirSync(scripts)
     .filter((name) => name.endsWith('.sh'))

@@ -125,7 +125,10 @@ async function componentsNamed(service: RedfishService, wanted: string): Promise
 function componentOf({ path, fields }: Resource, quirks: VendorQuirk): Component {
   const id = textOf(fields.Id) || (path.split('/').pop() ?? '');
   const names = [firmwareName(fields, quirks), id, id.split('__').pop() ?? ''].filter((name) => name !== '');
-  return { path, id, names: [...new Set(names)], version: firmwareVersion(fields, quirks) };
+  const also = Object.entries(quirks.firmwareOf)
+    .filter(([, pattern]) => names.some((name) => pattern.test(name)))
+    .map(([component]) => component);
+  return { path, id, names: [...new Set([...names, ...also])], version: firmwareVersion(fields, quirks) };
 }
 
 /** What an update is for, as the vendor wants it named. */

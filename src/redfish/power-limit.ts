@@ -7,7 +7,8 @@ import { sleep } from '../time/sleep.ts';
 import { fieldsOf, linkOf, textOf } from './extended-error.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import type { RedfishService, Resource } from './redfish-service.ts';
-import { chassisOf } from './system-links.ts';
+import { chassisOf, managersOf } from './system-links.ts';
+import type { PowerCapSwitch } from './vendor-quirk.ts';
 
 /** One place of the service that says something of the power. */
 interface Place {
@@ -50,7 +51,7 @@ export async function setPowerLimit(
   checkRange(service.where, place.reading, watts);
   const wish = watts === null ? 'Removing the power limit' : `Limiting the power to ${watts} W`;
   call.log(`${wish} at ${place.resource.path} over Redfish`);
-  await service.change(place.resource, changeOf(place, watts));
+  if (!(await switchCap(service, watts))) await service.change(place.resource, changeOf(place, watts));
   const until = performance.now() + service.limitMs;
   for (;;) {
     const set = limitPlace(await findPlaces(service))?.reading.limitWatts ?? null;
@@ -73,6 +74,31 @@ function checkRange(where: string, reading: PowerReading, watts: number | null):
   throw new RedfishFailure('NotOffered', where, `a limit of ${watts} W; it takes one ${words}`);
 }
 
+/** False: the vendor has no switch of its own. */
+async function switchCap(service: RedfishService, watts: number | null): Promise<boolean> {
+  const { powerCap } = await service.quirks();
+  if (powerCap === null) return false;
+  for (const manager of await managersOf(service, await service.system())) {
+    const links = fieldAt(manager.fields, powerCap.links);
+    const paths = (Array.isArray(links) ? links : []).map(linkOf).filter((path) => path !== null);
+    const path = paths.find((each) => powerCap.resource.test(each));
+    const resource = path === undefined ? null : await service.find(path);
+    if (resource === null) continue;
+    await service.change(resource, { Attributes: attributesOf(powerCap, watts) });
+    return true;
+  }
+  return false;
+}
+
+function attributesOf({ attributes, on, off }: PowerCapSwitch, watts: number | null) {
+  if (watts === null) return { [attributes.isOn]: off };
+  return { [attributes.isOn]: on, [attributes.watts]: watts };
+}
+
+function fieldAt(fields: Readonly<Record<string, unknown>>, names: readonly string[]): unknown {
+  return names.reduce<unknown>((value, name) => fieldsOf(value)[name], fields);
+}
+
 function changeOf({ form, index }: Place, watts: number | null): Readonly<Record<string, unknown>> {
   if (form === 'metrics')
     return {
@@ -88,14 +114,20 @@ const limitPlace = (places: readonly Place[]) => places.find(({ reading }) => re
 
 async function findPlaces(service: RedfishService): Promise<Place[]> {
   const places: Place[] = [];
-  for (const chassis of await chassisOf(service, await service.system())) {
+  const system = await service.system();
+  const { powerCap } = await service.quirks();
+  const isOff = powerCap !== null && fieldAt(system.fields, powerCap.state) === powerCap.off;
+  for (const chassis of await chassisOf(service, system)) {
     const metrics = await linked(service, chassis.fields.EnvironmentMetrics);
     if (metrics)
       places.push({ resource: metrics, form: 'metrics', index: 0, reading: metricsReading(metrics) });
     const power = await linked(service, chassis.fields.Power);
     if (power) places.push(...controlsOf(power));
   }
-  return places.filter(({ reading }) => Object.values(reading).some((value) => value !== null));
+  const counting = isOff
+    ? places.map((place) => ({ ...place, reading: { ...place.reading, limitWatts: null } }))
+    : places;
+  return counting.filter(({ reading }) => Object.values(reading).some((value) => value !== null));
 }
 
 async function linked(service: RedfishService, link: unknown): Promise<Resource | null> {

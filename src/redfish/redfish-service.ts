@@ -1,4 +1,5 @@
 /** A Redfish service whose lock we hold: its resources, read and changed. */
+import type { WebSocketStream } from '../connections/web-socket.ts';
 import { fieldsOf, linkOf, textOf } from './extended-error.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import type { RedfishSession, ServiceRoot } from './redfish-session.ts';
@@ -55,6 +56,11 @@ export class RedfishService {
   /** An answer of any status, for what is no resource, such as a task monitor. */
   ask(path: string): Promise<WireAnswer> {
     return this.#session.ask({ method: 'GET', path, signal: this.#call.signal });
+  }
+
+  /** Null: there is none at this path. */
+  openSocket(path: string): Promise<WebSocketStream | null> {
+    return this.#session.openSocket(path, this.#call.signal);
   }
 
   /** Null: it does not exist. */

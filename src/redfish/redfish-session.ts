@@ -3,6 +3,7 @@
  * password with each request where it has none. A session that the service has ended is opened again, once for a request: a
  * request that was refused for that has not been carried out.
  */
+import type { WebSocketStream } from '../connections/web-socket.ts';
 import { fieldsOf, linkOf, textOf } from './extended-error.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import { pathOf } from './redfish-task.ts';
@@ -102,12 +103,18 @@ export class RedfishSession {
     this.wire.close();
   }
 
+  /** Null: there is none at this path. It outlives the session: the service has checked the login. */
+  async openSocket(path: string, signal: AbortSignal): Promise<WebSocketStream | null> {
+    const credential = this.#credential ?? (await this.#open(signal));
+    const answer = await this.wire.openSocket(path, headersOf(credential), signal);
+    if (answer.isOpen) return answer.socket;
+    const { status } = answer;
+    if (status === 404) return null;
+    throw refusal(this.wire.where, path, { status, headers: {}, body: null, messages: [] });
+  }
+
   #send(request: WireRequest, credential: Credential): Promise<WireAnswer> {
-    const headers: Record<string, string> =
-      credential.kind === 'session'
-        ? { 'x-auth-token': credential.token }
-        : { authorization: credential.header };
-    return this.wire.ask({ ...request, headers: { ...request.headers, ...headers } });
+    return this.wire.ask({ ...request, headers: { ...request.headers, ...headersOf(credential) } });
   }
 
   async #open(signal: AbortSignal): Promise<Credential> {
@@ -138,6 +145,12 @@ export class RedfishSession {
     // What the service says of a login may repeat it.
     throw refusal(wire.where, sessions, { ...answer, messages: [] });
   }
+}
+
+function headersOf(credential: Credential): Readonly<Record<string, string>> {
+  return credential.kind === 'session'
+    ? { 'x-auth-token': credential.token }
+    : { authorization: credential.header };
 }
 
 async function readRoot(wire: RedfishWire, signal: AbortSignal): Promise<ServiceRoot> {

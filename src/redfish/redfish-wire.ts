@@ -9,6 +9,7 @@ import { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { type AddressRule, allowedAgent } from '../connections/address-rules.ts';
 import { exchange, NoAnswer } from '../connections/http-exchange.ts';
+import { openWebSocket, type WebSocketAnswer } from '../connections/web-socket.ts';
 import { type ExtendedMessage, extendedMessages, fieldsOf, wordsOf } from './extended-error.ts';
 import type { RedfishEndpoint } from './redfish-endpoint.ts';
 import { failureWithoutAnswer, RedfishFailure } from './redfish-failure.ts';
@@ -109,6 +110,26 @@ export class RedfishWire {
     }
     try {
       return await this.#exchange(request);
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  /** A connection of its own, which stays open. */
+  async openSocket(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<WebSocketAnswer> {
+    try {
+      return await openWebSocket({
+        url: new URL(path, this.#origin),
+        headers: { host: this.where, ...headers },
+        agent: this.#agent,
+        limitMs: this.#options.limitMs,
+        signal,
+        checkPeer: (socket) => this.#checkPeer(socket),
+      });
     } catch (error) {
       throw this.#failure(error);
     }

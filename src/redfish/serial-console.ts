@@ -1,5 +1,6 @@
 /**
- * The serial consoles that a service offers for its system: SSH with a port or a command of its own, and IPMI. Newer services say so
+ * The serial consoles that a service offers for its system: SSH with a port or a command of its own, a WebSocket where the vendor has one,
+ * and IPMI. Newer services say so
  * in the system, older ones in its manager, which lists protocols without saying how SSH gets to the console: there only IPMI is used.
  */
 import { fieldsOf, linkOf, textsOf } from './extended-error.ts';
@@ -7,6 +8,7 @@ import type { RedfishService } from './redfish-service.ts';
 
 export type OfferedConsole =
   | { readonly kind: 'ssh'; readonly port: number; readonly entryCommand: string }
+  | { readonly kind: 'socket'; readonly path: string }
   | { readonly kind: 'ipmi'; readonly port: number };
 
 const SSH_PORT = 22;
@@ -16,7 +18,9 @@ const IPMI_PORT = 623;
 export async function offeredConsoles(service: RedfishService): Promise<OfferedConsole[]> {
   const { fields } = await service.system();
   const console = fieldsOf(fields.SerialConsole);
-  const offered = [...sshOf(fieldsOf(console.SSH)), ...ipmiOf(fieldsOf(console.IPMI))];
+  const { consoleSocket: path } = await service.quirks();
+  const socket = path === null ? [] : [{ kind: 'socket', path } as const];
+  const offered = [...sshOf(fieldsOf(console.SSH)), ...socket, ...ipmiOf(fieldsOf(console.IPMI))];
   if (offered.length > 0 || Object.keys(console).length > 0) return offered;
   const managers = fieldsOf(fields.Links).ManagedBy;
   for (const path of (Array.isArray(managers) ? managers : []).map(linkOf)) {

@@ -31,6 +31,8 @@ export interface VendorQuirk {
   readonly otherFirmware: RegExp | null;
   /** How entries of the firmware inventory are known: by name and id, or by the purpose that their description has. */
   readonly firmwareKnownBy: 'name' | 'purpose';
+  /** What people call BIOS and BMC where the vendor calls it otherwise: by name, by id, or by what the id ends with. */
+  readonly firmwareOf: Readonly<Partial<Record<'BIOS' | 'BMC', RegExp>>>;
   /** Where the version is in what an entry of the firmware inventory has as one; null: it is nothing else. */
   readonly versionIn: RegExp | null;
   /** What an update of firmware names: the entry of the inventory, the resource that it is the firmware of, or nothing. */
@@ -39,7 +41,22 @@ export interface VendorQuirk {
   readonly scheduledTask: RegExp | null;
   /** Values of IndicatorLED that show people which machine it is, and those that do not, first choice first. */
   readonly led: { readonly on: readonly string[]; readonly off: readonly string[] };
+  /** Where the web server has the serial console as a WebSocket; null: nowhere. */
+  readonly consoleSocket: string | null;
+  /** What switches the power limit, which is shown whether or not it counts; null: what is shown counts. */
+  readonly powerCap: PowerCapSwitch | null;
   readonly source: string;
+}
+
+export interface PowerCapSwitch {
+  /** Where the system says it. */
+  readonly state: readonly string[];
+  /** Where the manager links resources with attributes, and the one that has the switch. */
+  readonly links: readonly string[];
+  readonly resource: RegExp;
+  readonly attributes: { readonly isOn: string; readonly watts: string };
+  readonly on: string;
+  readonly off: string;
 }
 
 const byName = (pattern: RegExp) => (identity: ServiceIdentity) =>
@@ -52,6 +69,9 @@ const STANDARD = {
   settingsNames: ['Settings', 'SD'],
   withoutVersion: 'nothing',
   firmwareKnownBy: 'name',
+  firmwareOf: {},
+  powerCap: null,
+  consoleSocket: null,
   versionIn: null,
   cdTargets: ['Cd', 'UsbCd'],
   notMachines: null,
@@ -71,15 +91,26 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     scheduledTask: /^Scheduled$|\bJCP001$/,
     updateTargets: 'none',
     led: { on: ['Blinking'], off: ['Lit', 'Off'] },
+    firmwareOf: { BMC: /^iDRAC\.Embedded\.\d/ },
+    powerCap: {
+      state: ['Oem', 'Dell', 'DellSystem', 'PowerCapEnabledState'],
+      links: ['Links', 'Oem', 'Dell', 'DellAttributes'],
+      resource: /\/System\.Embedded\.\d+$/,
+      attributes: { isOn: 'ServerPwr.1.PowerCapSetting', watts: 'ServerPwr.1.PowerCapValue' },
+      on: 'Enabled',
+      off: 'Disabled',
+    },
     source:
-      'beside what is installed it lists each version that can be gone back to, and its light is lit while all is well: captured from an R750, iDRAC 6.00; the task of a scheduled job reads Starting: dell/iDRAC-Redfish-Scripting; it finds the target of an update in the image: NVIDIA/libredfish',
+      'its BMC is called iDRAC.Embedded, its power limit is shown whether or not the cap is on, and attributes of the manager have the switch (its change was tried on the simulator only), beside what is installed it lists each version that can be gone back to, and its light is lit while all is well: captured from an R750, iDRAC 6.00; the task of a scheduled job reads Starting: dell/iDRAC-Redfish-Scripting; it finds the target of an update in the image: NVIDIA/libredfish',
   },
   {
     ...STANDARD,
     vendor: 'HPE iLO',
     matches: byName(/\bHPE\b|Hewlett/i),
     bootMode: 'left out',
-    source: 'BootSourceOverrideMode is read-only: ansible-collections/community.general #3509',
+    firmwareOf: { BIOS: /^System ROM$/, BMC: /^iLO \d+$/ },
+    source:
+      'its firmware is called System ROM and iLO 5: HewlettPackard/PowerShell-ProLiant-SDK #65; BootSourceOverrideMode is read-only: ansible-collections/community.general #3509',
   },
   {
     ...STANDARD,
@@ -108,9 +139,10 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     overrideLengths: ['Once'],
     settingsNames: ['Pending', 'Settings'],
     otherFirmware: /^BMC-Backup$|-Pending$/,
+    firmwareOf: { BIOS: /^UEFI$/, BMC: /^BMC-Primary$/ },
     updateTargets: 'none',
     source:
-      'an override is for one boot, and settings wait at Pending: NVIDIA/libredfish; an update names a target only for the backup image of the BMC, which is listed beside the one that runs: lenovo/python-redfish-lenovo',
+      'an override is for one boot, and settings wait at Pending: NVIDIA/libredfish; an update names a target only for the backup image of the BMC, which is listed beside the one that runs, BMC-Primary: lenovo/python-redfish-lenovo',
   },
   {
     ...STANDARD,
@@ -127,8 +159,9 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     matches: (identity) =>
       byName(/OpenBMC/i)(identity) || (identity.vendor === '' && identity.manager === 'bmc'),
     firmwareKnownBy: 'purpose',
+    consoleSocket: '/console0',
     source:
-      'the service root names no vendor and its manager is called bmc; each image is called "Software Inventory" by the digest of its version, and its description says what it is for: openbmc/bmcweb',
+      'the serial console is a WebSocket at /console0, which takes the token of a session: openbmc/bmcweb, features/serial; the service root names no vendor and its manager is called bmc; each image is called "Software Inventory" by the digest of its version, and its description says what it is for: openbmc/bmcweb',
   },
   {
     ...STANDARD,

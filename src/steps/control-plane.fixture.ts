@@ -12,15 +12,10 @@ export const NO_CONTROL_PLANE = {
 /** Keeps in memory which operations have a certificate. */
 export function memoryEvidence(): ControlPlane['evidence'] {
   const recorded = new Set<string>();
-  const failed = new Set<string>();
   return {
     isRecorded: async (call) => recorded.has(operationOf(call)),
     record: async (call) => {
       recorded.add(operationOf(call));
-    },
-    isFailureRecorded: async ({ key }) => failed.has(key),
-    recordFailure: async ({ key }) => {
-      failed.add(key);
     },
   };
 }

@@ -18,10 +18,6 @@ export interface EraseEvidence {
   isRecorded(call: ProviderCall): Promise<boolean>;
   /** Twice for one operation is once. */
   record(call: ProviderCall, erasure: Erasure, erasedBy: 'installer' | 'bmc'): Promise<void>;
-  /** The failure of this attempt is on record. */
-  isFailureRecorded(call: ProviderCall): Promise<boolean>;
-  /** Twice for one attempt is once. */
-  recordFailure(call: ProviderCall, message: string): Promise<void>;
 }
 
 /** What is known of machines' hardware. */

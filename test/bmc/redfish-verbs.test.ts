@@ -134,6 +134,18 @@ describe('the power of a machine', () => {
     expect((await refusal(api().setPowerCap({ ...start(), watts: 0 }))).reason).toBe('INVALID_FIELD');
   });
 
+  it('is shown as capped only while the cap counts, and switched on and off where the vendor has a switch', async () => {
+    bmc.becomes('dell');
+    const before = await api().getPower({ machineId });
+    expect([before.capWatts, before.canCap]).toEqual([undefined, true]);
+    const capped = await ended(server, await api().setPowerCap({ ...start(), watts: 450 }));
+    expect(phaseOf(capped), capped.error?.message).toBe('SUCCEEDED');
+    expect((await api().getPower({ machineId })).capWatts).toBe(450);
+    await ended(server, await api().setPowerCap(start()));
+    expect(bmc.powerLimit).toMatchObject({ watts: null, setWatts: 450 });
+    expect((await api().getPower({ machineId })).capWatts).toBeUndefined();
+  });
+
   it('is capped by EnvironmentMetrics on newer BMCs, within what they take', {
     tags: ['extended'],
   }, async () => {

@@ -77,6 +77,17 @@ describe('the index', () => {
     expect(await indexed({ filter, orderBy: 'created_at' })).toEqual(ids);
   });
 
+  test('sorts lemon scores as numbers, the worst first', async () => {
+    const { filter, ids } = await group([{}, {}, {}]);
+    for (const [index, score] of [9, 100, 20].entries())
+      await server.sql('UPDATE machines SET lemon_score = $2 WHERE machine_id = $1', [ids[index], score]);
+    expect(await indexed({ filter, orderBy: 'hardware.lemon_score', descending: true })).toEqual([
+      ids[1],
+      ids[2],
+      ids[0],
+    ]);
+  });
+
   test.each(['phase', 'effective_state', 'service', 'install', 'presence', 'provider', 'pool', 'updated_at'])(
     'can be ordered by %s',
     async (orderBy) => {

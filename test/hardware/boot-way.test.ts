@@ -214,14 +214,17 @@ describe('from a disc in the virtual drive', () => {
   it('of an operation that failed is out soon afterwards', async () => {
     const { bmc, operation } = await reimage('dell');
     expect(bmc.media).toContain('installer.iso');
-    // Its time is over, and nothing is tried again.
-    await server.sql(
-      `UPDATE operations SET due_at = now(), steps = (
-         SELECT jsonb_agg(s || '{"timeoutSeconds": 1, "maxRetries": 0}' ORDER BY place)
-         FROM jsonb_array_elements(steps) WITH ORDINALITY AS e(s, place))
-       WHERE operation_id = $1`,
-      [operation.operationId],
-    );
+    // Its time is over, and nothing is tried again. A holder would write its own steps over these.
+    await until(async () => {
+      const changed = await server.sql(
+        `UPDATE operations SET due_at = now(), steps = (
+           SELECT jsonb_agg(s || '{"timeoutSeconds": 1, "maxRetries": 0}' ORDER BY place)
+           FROM jsonb_array_elements(steps) WITH ORDINALITY AS e(s, place))
+         WHERE operation_id = $1 AND owner IS NULL RETURNING 1`,
+        [operation.operationId],
+      );
+      return changed.length === 1;
+    });
     const end = await ended(server, operation);
     expect([phaseOf(end), end.error?.code]).toEqual(['FAILED', 'TIMED_OUT']);
     await until(() => bmc.media === null, undefined, 20_000);

@@ -77,10 +77,11 @@ it('passes with the results of each part, which are kept and shown', async () =>
   expect((await report('started')).status).toBe(200);
   await report('progress', { installation_progress: 40 });
   expect(await hardware().getBurnIn({ machineId })).toMatchObject({ state: 'running', percent: 40 });
-  expect((await report('complete', { burn_in: { results: [PASSED] } })).status).toBe(200);
+  const results = [PASSED, { ...FAILED, part: 'memory', result: 'passed', detail: '512 MiB compared' }];
+  expect((await report('complete', { burn_in: { results } })).status).toBe(200);
   const run = await end();
-  expect([runPhase(run), run.steps[0]?.message]).toEqual(['SUCCEEDED', 'passed: 64 processors']);
-  expect(await hardware().getBurnIn({ machineId })).toMatchObject({ state: 'passed', results: [PASSED] });
+  expect([runPhase(run), run.steps[0]?.message]).toEqual(['SUCCEEDED', 'passed: 64 processors, memory']);
+  expect(await hardware().getBurnIn({ machineId })).toMatchObject({ state: 'passed', results });
   const shown = await launch(server.grpcAddress, `hardware burn-in ${machineId}`, {
     env: { INGOT_TOKEN: server.adminToken },
   }).ended;
@@ -105,6 +106,12 @@ it('fails with the part that failed', async () => {
     [machineId],
   );
   expect(event).toEqual({ to_state: 'failed', comment: 'failed: DIMM_A1 (3 corrected errors)' });
+});
+
+it('has not passed where a test that was ordered has no result', async () => {
+  const { report, end } = await started();
+  await report('complete', { burn_in: { results: [PASSED] } });
+  expect((await end()).error?.message).toBe('failed: memory (the machine reported no result)');
 });
 
 it('what reports no result, or one that can not be read, has not passed', async () => {

@@ -47,9 +47,9 @@ const hardware = () => server.client(HardwareService, server.adminToken);
 const cli = (line: string) =>
   launch(server.grpcAddress, line, { env: { INGOT_TOKEN: server.adminToken } }).ended;
 
-async function erase() {
+async function erase(timeoutSeconds = 300) {
   const { planId } = await newPlan(server, [
-    { name: 'erase', timeoutSeconds: 300, kind: { case: 'eraseDisks', value: { by: 'bmc' } } },
+    { name: 'erase', timeoutSeconds, kind: { case: 'eraseDisks', value: { by: 'bmc' } } },
   ]);
   const runs = v1Of(server);
   return runEnded(runs, await startRun(runs, 'UPGRADE', machineId, { planId }));
@@ -88,4 +88,13 @@ it('says so in place of a certificate, and beside that of an earlier erasure', a
   const shown = await cli(`erase-certificate ${machineId}`);
   expect(shown.stdout).toMatch(/Outcome: +erased/);
   expect(shown.stderr).toMatch(/a later one failed: .*The drive is locked again/);
+});
+
+it('is on record where it does not end within its time', async () => {
+  await server.admin.clearNeedsIntervention({ machineId, reason: 'unlocked' });
+  bmc.tasks.nextHangs = true;
+  const late = await erase(2);
+  expect(late.error?.code).toBe('TIMED_OUT');
+  const certificate = await hardware().getEraseCertificate({ machineId });
+  expect(certificate.failedSince).toMatch(/not done within 2 s \(erasing Disk\.Bay\.0\)/);
 });

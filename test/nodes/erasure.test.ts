@@ -5,12 +5,13 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { INSTALLER_MANIFEST } from '../../src/domain/install/installer-manifest.ts';
+import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { conditionOf, ended, fresh, get, phaseOf, run } from '../api/fleet.ts';
 import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
 import { needs } from '../parts/debian-packages.ts';
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
-import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
+import { putInstaller, refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import {
   boot,
@@ -278,6 +279,21 @@ describe.skipIf(programs.isMissing)(programs.title('an erasure'), () => {
         );
         expect(log).toContain('vda: not done: the 40 bytes');
         expect(conditionOf(await get(server, id), 'NeedsIntervention')?.status ?? false).toBe(false);
+      },
+      TIME_LIMIT,
+    );
+
+    it(
+      'that nothing proves is on record as failed, and has no certificate',
+      async () => {
+        const { id, mac } = await maintainedNode();
+        const { operationId } = await erase(id);
+        await report(server, mac, 'started', {}, await booted(mac));
+        await call(server, 'PATCH', `/nodes/${id}/state`, { state: 'retired' });
+        expect((await ended(server, { operationId })).error?.code).toBe('ERASE_UNPROVEN');
+        const hardware = server.client(HardwareService, server.adminToken);
+        const refused = await refusal(hardware.getEraseCertificate({ machineId: id }));
+        expect(refused.message).toMatch(/its erasure failed: .*retired/);
       },
       TIME_LIMIT,
     );

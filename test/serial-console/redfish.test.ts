@@ -104,6 +104,31 @@ test('over SSH, with the command that leads to the console, and again after it w
   await reader.leave();
 });
 
+test('over the WebSocket of an OpenBMC, by the login of its Redfish service, and again after it was dropped', async () => {
+  redfish.becomes('openbmc');
+  offers();
+  try {
+    const reader = await opened('without');
+    await reader.shows('machine login: ');
+    await until(reader.console, (seen) => seen?.way === 'WebSocket of the BMC');
+    const second = await openConsole(consoles(), reader.console()?.machineId ?? '');
+    await consoles().takeConsole({ sessionId: reader.sessionId });
+    await reader.type('root\r');
+    await until(() => redfish.consoleSocket?.typed === 'root\r');
+    redfish.consoleSocket?.write(`grüße ${'x'.repeat(300)} end`);
+    await reader.shows('x end');
+    await second.shows('x end');
+    expect(redfish.consoleSocket?.opened).toBe(1);
+    redfish.consoleSocket?.drop('Max sessions are already connected');
+    await reader.shows('ended the WebSocket of its console: Max sessions are already connected');
+    await until(() => redfish.consoleSocket?.opened === 2);
+    await second.leave();
+    await reader.leave();
+  } finally {
+    redfish.becomes('standard');
+  }
+});
+
 test('a BMC whose key is not known gets no password', async () => {
   offers();
   expect(await problem('stranger')).toMatchObject({ code: 'HOST_KEY_MISMATCH' });

@@ -58,6 +58,20 @@ export interface BurnIn extends BurnInWish {
   readonly endedAt: Date | null;
 }
 
+/** With a failure for each test that was ordered and has no result: what says nothing has not passed. */
+export function withMissingResults(
+  tests: readonly BurnInTest[],
+  results: readonly BurnInResult[],
+): readonly BurnInResult[] {
+  const missing =
+    results.length === 0 ? [] : tests.filter((test) => !results.some((each) => each.test === test));
+  const detail = 'the machine reported no result';
+  return [
+    ...results,
+    ...missing.map((test) => ({ test, part: test, result: 'failed', detail, seconds: 0 }) as const),
+  ];
+}
+
 /** Failed where a part failed, and where nothing was tested: what was skipped has not passed. */
 export function burnInOutcome(results: readonly BurnInResult[]): 'passed' | 'failed' {
   const isBad = results.some(({ result }) => result === 'failed');

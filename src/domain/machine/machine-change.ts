@@ -50,6 +50,8 @@ export interface MachineChange {
   readonly observed?: ObservedState;
   /** The maintenance that it enters, or is in already. */
   readonly maintenance?: MaintenanceOrder;
+  /** An attempt to erase its disks that failed: no certificate says that they are erased, and the audit chain has why. */
+  readonly eraseFailure?: { readonly key: string; readonly message: string };
 }
 
 const LAYERS = {
@@ -134,6 +136,19 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
       const metadata = { source, power };
       events.push({ ...base, kind: 'observed', subject: machine.machineId, from, to, comment: '', metadata });
     }
+  }
+  if (change.eraseFailure) {
+    const { key, message: comment } = change.eraseFailure;
+    const metadata = { attempt: key };
+    events.push({
+      ...base,
+      kind: 'hardware',
+      subject: 'erasure',
+      from: '',
+      to: 'failed',
+      comment,
+      metadata,
+    });
   }
   const conditions = applyConditions(next.conditions, change.conditions ?? [], cause.at);
   for (const { change: condition, from } of conditions.changed) {

@@ -9,6 +9,7 @@ import {
   burnInOutcome,
   burnInText,
   INSPECTION_WISH,
+  withMissingResults,
 } from '../../domain/hardware/burn-in.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { BurnInOrders } from '../../providers/burn-ins.ts';
@@ -130,7 +131,10 @@ function judged(burnIn: BurnIn, report: z.output<typeof reportSchema>): Omit<Bur
   const found = { percent, results, inventory: kept };
   if (status === 'failed') return { ...found, state: 'failed', error: error || 'the installer failed' };
   if (status !== 'complete') return { ...found, state: 'running', error: '' };
-  if (burnIn.purpose === 'test') return { ...found, state: burnInOutcome(results), error: '' };
+  if (burnIn.purpose === 'test') {
+    const all = withMissingResults(burnIn.tests, results);
+    return { ...found, results: all, state: burnInOutcome(all), error: '' };
+  }
   const isKnown = (kept ?? burnIn.inventory) !== null;
   return { ...found, state: isKnown ? 'passed' : 'failed', error: isKnown ? '' : NO_INVENTORY };
 }

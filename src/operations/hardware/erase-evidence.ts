@@ -12,7 +12,6 @@ import type { EraseEvidence } from '../../steps/control-plane.ts';
 import type { Database, Session } from '../../store/database/database.ts';
 import { appendEvents } from '../../store/events/append-events.ts';
 import { findCertificate, insertCertificate } from '../../store/hardware/erase-certificates.ts';
-import { insertEraseFailure, isEraseFailureKnown } from '../../store/hardware/erase-failures.ts';
 import { findHardwareInventories } from '../../store/hardware/hardware-inventories.ts';
 import { startedBy } from '../../store/operations/find-operations.ts';
 
@@ -50,21 +49,6 @@ export function createEraseEvidence({ database, now, signingKey }: EvidenceDepen
         if (isNew) await appendEvents(session, [event(machineId, operationId, erasure, signed)]);
       });
     },
-    isFailureRecorded: (call) =>
-      isEraseFailureKnown(database, {
-        machineId: call.machine.machineId,
-        operationId: operationOf(call),
-        key: call.key,
-      }),
-    async recordFailure(call, message) {
-      const operationId = operationOf(call);
-      const { machineId } = call.machine;
-      await database.transaction(async (session) => {
-        const failure = { machineId, operationId, key: call.key, failedAt: now(), message };
-        const isNew = await insertEraseFailure(session, failure);
-        if (isNew) await appendEvents(session, [failureEvent(machineId, operationId, message)]);
-      });
-    },
   };
 }
 
@@ -84,22 +68,6 @@ function event(
     comment: erasureText(erasure),
     // With the digest in the audit chain, a certificate can't be replaced by another one that the same key signed.
     metadata: { certificate_sha256: sha256, key_id: keyId },
-    machineId,
-    operationId,
-    snapshot: null,
-  } as const;
-}
-
-/** No certificate: what is not proven is not signed. The audit chain has it. */
-function failureEvent(machineId: string, operationId: string, message: string) {
-  return {
-    kind: 'hardware',
-    subject: 'erasure',
-    from: '',
-    to: 'failed',
-    actor: ACTOR,
-    comment: message,
-    metadata: {},
     machineId,
     operationId,
     snapshot: null,

@@ -14,6 +14,7 @@ import {
 } from '../../engine/step-handler.ts';
 import { requireMaintenance } from '../hardware/raid.ts';
 import { callOf, type StepEnvironment, undoCallOf } from '../step-kind.ts';
+import { eraseFailureOf } from './erase-step.ts';
 
 interface DriveMemo extends ErasableDrive {
   /** It is about to be started, or was. */
@@ -46,10 +47,7 @@ export function eraseByBmc(environment: Environment): StepHandler<MachineChange>
           progress: Math.floor((percents + 100 * (drives.length - running.length)) / drives.length),
         };
       const failure = failureIn(drives);
-      if (failure !== null) {
-        const isRecorded = await controlPlane.evidence.isFailureRecorded(callOf(context, machine));
-        return isRecorded ? { seen: 'failed', failure } : { seen: 'absent', next: true };
-      }
+      if (failure !== null) return { seen: 'failed', failure };
       if (!(await controlPlane.evidence.isRecorded(callOf(context, machine))))
         return { seen: 'absent', next: true };
       return erased(erasureOf(context, drives));
@@ -60,11 +58,6 @@ export function eraseByBmc(environment: Environment): StepHandler<MachineChange>
       const drives = drivesOf(context) ?? (await foundDrives(context, environment));
       const next = drives.find(({ startedAt }) => startedAt === undefined);
       if (next === undefined) {
-        const failure = failureIn(drives);
-        if (failure !== null) {
-          await context.effect(() => controlPlane.evidence.recordFailure(call, failure.message));
-          return { result: 'started', reason: 'the failure is recorded', pollAfterMs: 1 };
-        }
         await context.effect(() => controlPlane.evidence.record(call, erasureOf(context, drives), 'bmc'));
         return { result: 'started', reason: 'the evidence is kept', pollAfterMs: 1 };
       }
@@ -73,6 +66,7 @@ export function eraseByBmc(environment: Environment): StepHandler<MachineChange>
       await saveDrive(context, { ...next, asked: true, startedAt: context.now().toISOString(), task });
       return { result: 'started', reason: `erasing ${next.name}`, pollAfterMs: 1 };
     },
+    afterFailure: eraseFailureOf(machine),
     async undo(context) {
       const drives = drivesOf(context) ?? [];
       const call = undoCallOf(context, machine);

@@ -3,7 +3,9 @@
  * because one that is complete is complete for all its steps; one that failed counts only for the attempt that ordered it,
  * so that a retry starts again.
  */
+import type { Failure } from '../../domain/error/failure.ts';
 import type { Overwrite } from '../../domain/install/erasure.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import type { ActResult, Observation, StepContext, StepHandler } from '../../engine/step-handler.ts';
 import type { ErasingState, ProviderCall } from '../../providers/provider.ts';
@@ -39,8 +41,7 @@ export function eraseByInstaller(
       if (state.state === 'idle') return { seen: 'absent' };
       if (state.state === 'failed') {
         if (state.key !== call.key) return { seen: 'absent' };
-        const isRecorded = await controlPlane.evidence.isFailureRecorded(call);
-        return isRecorded ? eraseFailed(state) : { seen: 'absent', next: true };
+        return eraseFailed(state);
       }
       if (state.state !== 'unproven' && state.leftover) return { seen: 'absent', next: true };
       return judge(context, state, call, controlPlane);
@@ -48,10 +49,6 @@ export function eraseByInstaller(
     async act(context) {
       const call = callOf(context, machine);
       const state = await erasing.erasingState(call);
-      if (state.state === 'failed' && state.key === call.key) {
-        await context.effect(() => controlPlane.evidence.recordFailure(call, state.error));
-        return { result: 'started', reason: 'the failure is recorded', pollAfterMs: 1 };
-      }
       if (keepsEvidence && state.state === 'erased' && !state.leftover) {
         await context.effect(() => controlPlane.evidence.record(call, state.erasure, 'installer'));
         return { result: 'started', reason: 'the evidence is kept', pollAfterMs: 1 };
@@ -59,6 +56,7 @@ export function eraseByInstaller(
       await context.effect(() => erasing.startErasing(call, overwrite));
       return { result: 'started', reason: waitsFor, pollAfterMs: 1, change: DEPROVISIONING };
     },
+    afterFailure: eraseFailureOf(machine),
     async undo(context) {
       const call = undoCallOf(context, machine);
       await context.effect(() => erasing.stopErasing(call));
@@ -66,6 +64,13 @@ export function eraseByInstaller(
     },
   };
 }
+
+/** Whichever way it failed: an older certificate must not stand for it. */
+export const eraseFailureOf =
+  (machine: Machine) =>
+  ({ message }: Failure, context: StepContext): MachineChange => ({
+    eraseFailure: { key: callOf(context, machine).key, message },
+  });
 
 const DEPROVISIONING: MachineChange = {
   install: { to: 'deprovisioning', owner: 'system', from: ['active'], comment: 'to be erased' },

@@ -10,28 +10,15 @@ export interface EraseFailure {
   readonly message: string;
 }
 
-/** False: it is known. */
-export async function insertEraseFailure(session: Session, failure: EraseFailure): Promise<boolean> {
+/** Twice for one attempt is once. */
+export async function insertEraseFailure(session: Session, failure: EraseFailure): Promise<void> {
   const { machineId, operationId, key, failedAt, message } = failure;
-  const rows = await session.run<{ machine_id: string }>(
+  await session.run(
     'insert-erase-failure',
     `INSERT INTO erase_failures (machine_id, operation_id, key, failed_at, message) VALUES ($1, $2, $3, $4, $5)
-     ON CONFLICT DO NOTHING RETURNING machine_id`,
+     ON CONFLICT DO NOTHING`,
     [machineId, operationId, key, failedAt, message],
   );
-  return rows.length > 0;
-}
-
-export async function isEraseFailureKnown(
-  session: Session,
-  { machineId, operationId, key }: Pick<EraseFailure, 'machineId' | 'operationId' | 'key'>,
-): Promise<boolean> {
-  const rows = await session.run(
-    'is-erase-failure-known',
-    'SELECT FROM erase_failures WHERE machine_id = $1 AND operation_id = $2 AND key = $3',
-    [machineId, operationId, key],
-  );
-  return rows.length > 0;
 }
 
 /** The newest, or the newest of an operation, that failed after this time; null: none. */

@@ -123,21 +123,28 @@ it('lets one of two replicas win, and names it to the other', async () => {
   }
 });
 
-const WAITING = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-
 it('changes a machine also when the database aborts its transaction to resolve a deadlock', async () => {
   const [first, second] = [claim(100), claim(101)];
   await register(new MachineRegistrar(database), [first, second]);
-  let changing: Promise<unknown> = Promise.resolve();
-  await database.transaction(async (session) => {
-    await session.run('', 'DELETE FROM machine_hardware WHERE key = $1', [mac(101)]);
-    // Whichever has waited for a second first detects the deadlock, and is aborted: that one, since it waits first.
-    changing = changeMachine(database, { machineId: first.machineId, scope: null }, (before) => ({
-      machine: { ...before, spec: second.spec },
-      events: [],
-    }));
-    await vi.waitFor(async () => expect(await database.run('', WAITING)).toHaveLength(1));
-    await session.run('', 'SELECT 1 FROM machine_hardware WHERE key = $1 FOR UPDATE', [mac(100)]);
-  });
-  expect(await changing).toMatchObject({ spec: { mac_addresses: [mac(101)] } });
+  // Which of two transactions is aborted depends on their clocks. So the first write is aborted as the database would: a sequence
+  // counts on when its transaction is rolled back.
+  await database.run('', 'CREATE SEQUENCE aborts');
+  await database.run(
+    '',
+    `CREATE FUNCTION abort_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF nextval('aborts') = 1 THEN RAISE 'deadlock detected' USING ERRCODE = 'deadlock_detected'; END IF;
+       RETURN NULL;
+     END $$`,
+  );
+  await database.run(
+    '',
+    'CREATE TRIGGER abort_once BEFORE INSERT ON machine_hardware FOR EACH STATEMENT EXECUTE FUNCTION abort_once()',
+  );
+  const changed = await changeMachine(database, { machineId: first.machineId, scope: null }, (before) => ({
+    machine: { ...before, spec: { ...second.spec, mac_addresses: [mac(102)] } },
+    events: [],
+  }));
+  expect(changed).toMatchObject({ spec: { mac_addresses: [mac(102)] } });
+  const [counted] = await database.run<{ last_value: string }>('', 'SELECT last_value FROM aborts');
+  expect(Number(counted?.last_value)).toBeGreaterThan(1);
 });

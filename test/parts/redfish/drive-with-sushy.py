@@ -1,10 +1,11 @@
 """Drives a Redfish service with sushy, the client of OpenStack, and prints what it saw as JSON."""
 import json
 import sys
+import time
 
 import sushy
 
-url, user, password, authority = sys.argv[1:5]
+url, user, password, authority, image = sys.argv[1:6]
 root = sushy.Sushy(url, username=user, password=password, verify=authority)
 system = root.get_system_collection().get_members()[0]
 seen = {
@@ -42,6 +43,39 @@ seen["inserted"] = [drive.inserted, drive.image]
 drive.eject_media()
 drive.refresh(force=True)
 seen["ejected"] = drive.inserted
+bios = system.bios
+before = dict(bios.attributes)
+bios.set_attribute("LogicalProc", "Disabled")
+seen["bios_waits"] = [bios.attributes["LogicalProc"], bios.pending_attributes["LogicalProc"]]
+system.reset_system(sushy.ResetType.ON)
+bios.refresh(force=True)
+changed = {name: value for name, value in bios.attributes.items() if before[name] != value}
+seen["bios_after"] = changed
+
+
+def tasks():
+    service = root.get_task_service()
+    service.tasks.refresh(force=True)
+    members = service.tasks.get_members()
+    for task in members:
+        task.refresh(force=True)
+    return members
+
+
+# A change of settings may be a job, which goes on at the boot.
+until = time.monotonic() + 20
+while any(task.task_state.value != "Completed" for task in tasks()) and time.monotonic() < until:
+    time.sleep(0.1)
+seen["jobs"] = [[task.name, task.task_state.value, task.percent_complete] for task in tasks()]
+if image:
+    updates = root.get_update_service()
+    update = updates.simple_update(image, transfer_protocol=sushy.UpdateTransferProtocolType.HTTP)
+    seen["update_starts"] = update.is_processing
+    update.wait(20)
+    seen["update_ends"] = update.is_processing
+    seen["update"] = [[task.name, task.task_state.value] for task in tasks()][-1]
+    entries = {entry.name: entry.version for entry in updates.firmware_inventory.get_members()}
+    seen["firmware"] = entries["BIOS"]
 try:
     sushy.Sushy(url, username=user, password="wrong", verify=authority).get_system_collection()
 except sushy.exceptions.AccessError:

@@ -102,15 +102,29 @@ export function hardwareTree(bmc: RedfishSimulator): HardwareTree {
   );
   resources.set(
     '/redfish/v1/UpdateService',
-    bmc.extended('updateService', { Id: 'UpdateService', FirmwareInventory: link(firmware) }),
+    bmc.extended('updateService', {
+      Id: 'UpdateService',
+      Name: 'Update Service',
+      FirmwareInventory: link(firmware),
+    }),
   );
   return { resources, collections, system: systemLinks(systemPath) };
 }
+
+/** As an iDRAC calls them. */
+const DEVICES: Readonly<Record<string, { readonly Name: string; readonly end: string }>> = {
+  BIOS: { Name: 'BIOS', end: 'BIOS.Setup.1-1' },
+  BMC: { Name: 'Integrated Dell Remote Access Controller', end: 'iDRAC.Embedded.1-1' },
+};
 
 /** Where entries are known by their purpose, the id says nothing. */
 function firmwareEntry({ shape }: RedfishSimulator, id: string, Version: string): [string, Body] {
   if (id === 'BIOS' && shape.biosVersion === 'dated')
     return [id, { Version: `BIOS Date: 08/04/2023 Ver ${Version}` }];
+  if (shape.firmwareKnownBy === 'device') {
+    const { [id]: device = { Name: id, end: id } } = DEVICES;
+    return [`Installed-0-${Version}__${device.end}`, { Version, Name: device.Name }];
+  }
   if (shape.firmwareKnownBy === 'name') return [id, { Version }];
   const digest = Buffer.from(id).toString('hex').slice(0, 8);
   return [digest, { Version, Name: 'Software Inventory', Description: `${id} image` }];

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { Readable } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import type { RedfishFault } from './redfish-fault.ts';
 import { SimulatedAccounts } from './resources/accounts.ts';
@@ -27,6 +27,7 @@ import { type Answer, type Body, type Extended, failure } from './simulated-noun
 import { SimulatedSystem } from './simulated-system.ts';
 import { SimulatedTasks } from './simulated-tasks.ts';
 import { VENDOR_SHAPES, type VendorName, type VendorShape } from './vendor-shape.ts';
+import { WebSocketConsole } from './web-socket-console.ts';
 
 export interface RedfishSimulatorOptions {
   readonly vendor?: VendorName;
@@ -84,6 +85,7 @@ export class RedfishSimulator {
   readonly #options: RedfishSimulatorOptions;
   readonly #server: ReturnType<typeof createHttpServer>;
   readonly #sockets = new Set<Socket>();
+  readonly #console = new WebSocketConsole();
 
   private constructor(options: RedfishSimulatorOptions) {
     this.#options = options;
@@ -104,10 +106,20 @@ export class RedfishSimulator {
     this.#server = tls
       ? (createHttpsServer({ cert: readFileSync(tls.cert), key: readFileSync(tls.key) }, listener) as never)
       : createHttpServer(listener);
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex) => {
+      this.requests.push(`GET ${request.url}`);
+      if (this.consoleSocket) this.consoleSocket.upgrade(request, socket, this.#isKnown(request));
+      else socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+    });
     this.#server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
+  }
+
+  /** Null: its web server has no serial console. */
+  get consoleSocket(): WebSocketConsole | null {
+    return this.shape.consoleSocket ? this.#console : null;
   }
 
   static async start(options: RedfishSimulatorOptions): Promise<RedfishSimulator> {

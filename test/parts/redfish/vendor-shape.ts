@@ -38,8 +38,8 @@ export interface VendorShape {
     readonly lists: 'all' | 'changed';
     readonly applyTimes: readonly string[];
   };
-  /** How the entries of the firmware inventory are called: by what they are, or all the same, with the purpose in the description. */
-  readonly firmwareKnownBy: 'name' | 'purpose';
+  /** How the entries of the firmware inventory are called: by what they are, all the same with the purpose in the description, or by version and device. */
+  readonly firmwareKnownBy: 'name' | 'purpose' | 'device';
   /** The version of the BIOS: by itself, or with its date before it. */
   readonly biosVersion: 'plain' | 'dated';
   /** Entries that are not what runs. */
@@ -63,8 +63,10 @@ export interface VendorShape {
     readonly at: 'system' | 'chassis';
     readonly form: 'location' | 'blinks' | 'lit only' | 'lit when well';
   };
-  /** Where the power is limited. */
-  readonly powerLimit: 'control' | 'metrics' | 'none';
+  /** Where the power is limited; `switched`: the limit stays where it is while a switch elsewhere is off. */
+  readonly powerLimit: 'control' | 'metrics' | 'switched' | 'none';
+  /** Whether its web server has the serial console as a WebSocket. */
+  readonly consoleSocket: boolean;
   readonly managerResets: readonly string[];
   /** Members on one page of a collection. */
   readonly pageOf: number;
@@ -112,6 +114,7 @@ const STANDARD: VendorShape = {
   gpusAt: 'processors',
   indicator: { at: 'system', form: 'location' },
   powerLimit: 'control',
+  consoleSocket: false,
   managerResets: ['GracefulRestart', 'ForceRestart'],
   pageOf: 50,
   sensorsAt: 'older',
@@ -127,7 +130,8 @@ export const VENDOR_SHAPES = {
     manufacturer: 'Dell Inc.',
     etag: 'none',
     indicator: { at: 'system', form: 'lit when well' },
-    powerLimit: 'none',
+    powerLimit: 'switched',
+    firmwareKnownBy: 'device',
     managerResets: ['GracefulRestart'],
     expand: 'offered',
     httpBoot: 'none',
@@ -221,6 +225,7 @@ export const VENDOR_SHAPES = {
     ...STANDARD,
     root: { Links: { ManagerProvidingService: { '@odata.id': '/redfish/v1/Managers/bmc' } } },
     firmwareKnownBy: 'purpose',
+    consoleSocket: true,
     systemId: 'system',
     manufacturer: '',
     resetsListed: 'info',

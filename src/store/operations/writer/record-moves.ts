@@ -10,6 +10,7 @@ import type { RecordResult } from '../../../engine/job-store.ts';
 import type { Session } from '../../database/database.ts';
 import { toStoredJson } from '../../database/stored-json.ts';
 import { eventsAsJson, insertEventsOf } from '../../events/append-events.ts';
+import { insertEraseFailure } from '../../hardware/erase-failures.ts';
 import { layersOf } from '../../machines/machine-rows.ts';
 import { type CancelColumns, cancelOf } from './engine-row.ts';
 import { moveEvents } from './move-events.ts';
@@ -93,6 +94,11 @@ export async function recordMoves(
     eventsAsJson(events),
   ]);
   const recorded = new Map(rows.map((row) => [row.operation_id, row]));
+  for (const { job, change } of moves) {
+    if (!change?.eraseFailure || !recorded.has(job.id)) continue;
+    const failure = { machineId: job.subject, operationId: job.id, failedAt: at, ...change.eraseFailure };
+    await insertEraseFailure(session, failure);
+  }
   return moves.map((move) => resultOf(recorded.get(move.job.id)));
 }
 

@@ -4,6 +4,9 @@ import {
   type Body,
   CHASSIS,
   failure,
+  link,
+  MANAGER,
+  ok,
   preconditionFailure,
   type SimulatedNoun,
   type SimulatedRequest,
@@ -16,17 +19,25 @@ import { power } from './sensors.ts';
 export class SimulatedPowerLimit {
   /** Null: none. */
   watts: number | null = null;
+  /** What it is where it is switched on, also while it is off. */
+  setWatts = 1205;
   version = 1;
 }
 
 const POWER = `${CHASSIS}/Power`;
 const METRICS = `${CHASSIS}/EnvironmentMetrics`;
+/** As an iDRAC has them. */
+const ATTRIBUTES = `${MANAGER}/Oem/Dell/DellAttributes/System.Embedded.1`;
+const SWITCH = 'ServerPwr.1.PowerCapSetting';
+const VALUE = 'ServerPwr.1.PowerCapValue';
 const RANGE = { lowest: 200, highest: 1400 };
 
 export const powerLimit: SimulatedNoun = {
   routes: {
     [`GET ${POWER}`]: ({ bmc }) =>
-      bmc.shape.sensorsAt === 'older' ? versioned(bmc, limited(bmc), bmc.powerLimit.version) : null,
+      bmc.shape.sensorsAt === 'older' || bmc.shape.powerLimit === 'switched'
+        ? versioned(bmc, limited(bmc), bmc.powerLimit.version)
+        : null,
     [`GET ${METRICS}`]: ({ bmc }) =>
       bmc.shape.powerLimit === 'metrics' ? versioned(bmc, metrics(bmc), bmc.powerLimit.version) : null,
     [`PATCH ${POWER}`]: (request) =>
@@ -42,18 +53,40 @@ export const powerLimit: SimulatedNoun = {
         };
         return mode === 'Disabled' ? null : point;
       }),
+    [`GET ${ATTRIBUTES}`]: ({ bmc }) =>
+      bmc.shape.powerLimit === 'switched'
+        ? ok({ '@odata.id': ATTRIBUTES, Attributes: attributes(bmc) })
+        : null,
+    [`PATCH ${ATTRIBUTES}`]: (request) =>
+      change(request, 'switched', ({ Attributes: given }) => {
+        const { [SWITCH]: setting, [VALUE]: watts = request.bmc.powerLimit.setWatts } = (given ?? {}) as Body;
+        request.bmc.powerLimit.setWatts = Number(watts);
+        return setting === 'Enabled' ? Number(watts) : null;
+      }),
+  },
+  adds: {
+    system: (bmc) =>
+      bmc.shape.powerLimit === 'switched'
+        ? { Oem: { Dell: { DellSystem: { PowerCapEnabledState: attributes(bmc)[SWITCH] } } } }
+        : {},
+    manager: (bmc) =>
+      bmc.shape.powerLimit === 'switched'
+        ? { Links: { Oem: { Dell: { DellAttributes: [link(ATTRIBUTES)] } } } }
+        : {},
   },
 };
 
 /** What the sensors show of it, with its limit. */
 function limited(bmc: RedfishSimulator): Body {
   const shown = power(bmc);
-  if (bmc.shape.powerLimit !== 'control') return shown;
+  if (bmc.shape.powerLimit !== 'control' && bmc.shape.powerLimit !== 'switched') return shown;
   const [first, ...more] = shown.PowerControl as Body[];
-  return {
-    ...shown,
-    PowerControl: [{ ...first, PowerLimit: { LimitInWatts: bmc.powerLimit.watts } }, ...more],
-  };
+  const watts = bmc.shape.powerLimit === 'switched' ? bmc.powerLimit.setWatts : bmc.powerLimit.watts;
+  return { ...shown, PowerControl: [{ ...first, PowerLimit: { LimitInWatts: watts } }, ...more] };
+}
+
+function attributes({ powerLimit: { watts, setWatts } }: RedfishSimulator): Body {
+  return { [SWITCH]: watts === null ? 'Disabled' : 'Enabled', [VALUE]: setWatts };
 }
 
 function metrics({ powerLimit: { watts }, sensors }: RedfishSimulator): Body {
@@ -74,7 +107,7 @@ function metrics({ powerLimit: { watts }, sensors }: RedfishSimulator): Body {
 
 function change(
   request: SimulatedRequest,
-  at: 'control' | 'metrics',
+  at: 'control' | 'metrics' | 'switched',
   wattsOf: (body: Body) => number | null | undefined,
 ): Answer | null {
   const { bmc, body } = request;

@@ -70,12 +70,15 @@ export const sensors: SimulatedNoun = {
   },
 };
 
-function linksOf({ shape: { sensorsAt } }: RedfishSimulator): Body {
+function linksOf({ shape: { sensorsAt, powerLimit } }: RedfishSimulator): Body {
   switch (sensorsAt) {
     case 'older':
       return { Thermal: link(`${CHASSIS}/Thermal`), Power: link(`${CHASSIS}/Power`) };
     case 'collection':
-      return { Sensors: link(`${CHASSIS}/Sensors`) };
+      return {
+        Sensors: link(`${CHASSIS}/Sensors`),
+        ...(powerLimit === 'switched' && { Power: link(`${CHASSIS}/Power`) }),
+      };
     case 'subsystems':
       return {
         ThermalSubsystem: link(`${CHASSIS}/ThermalSubsystem`),

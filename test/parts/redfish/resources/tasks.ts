@@ -10,6 +10,7 @@ export const tasks: SimulatedNoun = {
         '@odata.id': path,
         '@odata.type': '#TaskService.v1_1_4.TaskService',
         Id: 'TaskService',
+        Name: 'Task Service',
         Tasks: link(TASKS),
       }),
     [`GET ${TASKS}`]: (request) => {
