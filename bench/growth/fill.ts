@@ -59,7 +59,7 @@ export async function prepareFill(client: LoadClient): Promise<void> {
   }
 }
 
-const MACHINES = `INSERT INTO machines (machine_id, labels, spec, phase, service, presence, pool, conditions)
+const MACHINES = `INSERT INTO machines (machine_id, labels, spec, phase, service, presence, pool, conditions, hardware)
   SELECT 'fleet-' || lpad(i::text, 7, '0'),
     jsonb_build_object('fake/step-ms', '0', 'env', CASE i % 3 WHEN 0 THEN 'prod' ELSE 'dev' END, 'batch', 'b' || i / 100),
     jsonb_build_object('ssh_endpoint', 'host-' || i, 'bmc_endpoint', '', 'target_cluster_ref', '', 'mac_addresses', '[]'::jsonb,
@@ -69,7 +69,9 @@ const MACHINES = `INSERT INTO machines (machine_id, labels, spec, phase, service
     CASE WHEN i % 50 = 20 THEN 'expired' ELSE 'ready' END, 'pool-' || i % $6,
     CASE WHEN i % 50 = 0
       THEN '{"NeedsIntervention": {"status": true, "reason": "Measured", "message": "", "lastTransition": "2026-01-01T00:00:00Z"}}'
-      ELSE '{}' END::jsonb
+      ELSE '{}' END::jsonb,
+    jsonb_strip_nulls(jsonb_build_object('vendor', 'Measured', 'model', 'model-' || i % 12, 'serial_number', 'SN' || i,
+      'memory_gib', 128 * (1 + i % 4), 'gpu_model', CASE WHEN i % 3 = 0 THEN 'gpu-' || i % 2 END))
   FROM generate_series($1::int, $2::int) i`;
 
 const AGENTS = `WITH filled AS (

@@ -13,12 +13,16 @@ const CONSOLE_FACETS = [
   'effective_state',
   'phase',
   'service',
+  'provider',
   'customer_id',
   'location.site',
   'effective_rack',
   'pool',
   'schedulable',
   'available',
+  'hardware.model',
+  'hardware.gpu.model',
+  'hardware.memory_gib',
 ];
 
 /** As the console's audit page asks. */

@@ -206,6 +206,13 @@ describe('a server that does not answer', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   });
 
+  it('on another machine is not one to start here', async () => {
+    const { code, stderr } = await launch('nowhere.invalid:1', 'list').ended;
+    expect(stderr).toContain('nowhere.invalid:1');
+    expect(stderr).not.toContain('npm start');
+    expect(code).toBe(1);
+  });
+
   it('leaves a way to ask again without doing the work twice', async () => {
     cli.fleet.addMachine({ machineId: 'machine-1' });
     const { stderr } = await launch('127.0.0.1:1', 'reboot machine-1 --no-wait').ended;

@@ -138,6 +138,25 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the hardware tab'), () => {
     expect(spec?.bmcCertificateSha256).toMatch(/^[0-9a-f]{64}$/);
   });
 
+  it('has one row of buttons for the BMC on a phone, with the others in a menu', {
+    tags: ['extended'],
+  }, async () => {
+    const page = await console.open({ path: `/machines/${machineId}/hardware`, role: 'admin', width: 390 });
+    const bmc = panel(page, 'BMC');
+    const more = bmc.getByRole('button', { name: 'More actions of the BMC' });
+    const [first, menu] = await Promise.all([
+      bmc.getByRole('button', { name: 'Change power', exact: true }).boundingBox(),
+      more.boundingBox(),
+    ]);
+    expect(menu?.y).toBe(first?.y);
+    expect(await bmc.getByRole('button').count()).toBe(3);
+    await more.click();
+    const list = page.getByRole('list', { name: 'More actions of the BMC' });
+    await list.getByRole('button', { name: /^Locate/ }).click();
+    await page.getByRole('dialog', { name: `Locate: ${machineId}` }).waitFor();
+    await expectAccessible(page);
+  });
+
   it('says why nothing can be asked of a BMC', { tags: ['extended'] }, async () => {
     const { server } = console;
     await server.machines.registerMachine({ machine: { machineId: 'boxed', spec: { provider: 'generic' } } });

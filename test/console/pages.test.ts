@@ -53,7 +53,28 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('every page'), () => {
     }
     expect(console.pageErrors).toEqual([]);
   });
+
+  it.each([1024, 1280])(
+    'cuts no heading and no state of a machine at %i pixels',
+    {
+      tags: ['extended'],
+    },
+    async (width) => {
+      const page = await console.open({ path: '/machines', width });
+      await page.getByText('flagged for return').waitFor();
+      expect(await page.evaluate<string[]>(CUT_TEXTS)).toEqual([]);
+    },
+  );
 });
+
+/** The headings of the table and the states in it that have less room than their text. */
+const CUT_TEXTS = `(() => {
+  const rightOf = (element) => { const range = document.createRange(); range.selectNodeContents(element); return range.getBoundingClientRect().right; };
+  const roomOf = (element) => element.getBoundingClientRect().right - Number.parseFloat(getComputedStyle(element).paddingRight);
+  const headings = [...document.querySelectorAll('.machine-table th')].filter((th) => rightOf(th) > roomOf(th) + 0.05);
+  const states = [...document.querySelectorAll('.machine-table .headline > span')].filter((text) => text.scrollWidth > text.clientWidth);
+  return [...headings, ...states].map(({ textContent }) => textContent);
+})()`;
 
 /** How far the console or its page is wider than the window. */
 function overflowOf(page: Page): Promise<number> {

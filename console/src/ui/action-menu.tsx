@@ -11,7 +11,15 @@ export interface MenuAction {
   readonly run: () => void;
 }
 
-export function ActionMenu({ actions }: { actions: readonly MenuAction[] }) {
+export interface ActionMenuProps {
+  readonly actions: readonly MenuAction[];
+  /** The accessible name, where a page has another menu of actions. It contains what is shown. */
+  readonly label?: string | undefined;
+}
+
+const SHOWN_TEXT = 'More actions';
+
+export function ActionMenu({ actions, label = SHOWN_TEXT }: ActionMenuProps) {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   const around = useRef<HTMLDivElement>(null);
@@ -43,12 +51,13 @@ export function ActionMenu({ actions }: { actions: readonly MenuAction[] }) {
         className="button"
         aria-expanded={isOpen}
         aria-controls={id}
+        aria-label={label === SHOWN_TEXT ? undefined : label}
         onClick={() => setOpen(!isOpen)}
       >
-        More actions
+        {SHOWN_TEXT}
       </button>
       {isOpen && (
-        <ul id={id} className="more-list" aria-label="More actions">
+        <ul id={id} className="more-list" aria-label={label}>
           {actions.map(({ key, title, effect, isDangerous, disabledBecause, run }) => (
             <li key={key}>
               <button

@@ -1,4 +1,4 @@
-/** The actions of a page as buttons. On a phone, which has room for one row, most of them are in the menu. */
+/** The actions of a page or panel as buttons. On a phone, which has room for one row, most of them are in the menu. */
 import { ActionMenu, type MenuAction } from './action-menu.tsx';
 import { Button } from './button.tsx';
 import { usePhone } from './use-phone.ts';
@@ -11,9 +11,11 @@ export interface ActionRowProps {
   readonly actions: readonly MenuAction[];
   /** Always in the menu. */
   readonly more?: readonly MenuAction[];
+  /** The accessible name of the menu, where the page has another one. */
+  readonly menuLabel?: string;
 }
 
-export function ActionRow({ actions, more = [] }: ActionRowProps) {
+export function ActionRow({ actions, more = [], menuLabel }: ActionRowProps) {
   const isPhone = usePhone();
   const shown = isPhone ? firstAvailable(actions) : actions;
   const rest = [...actions.filter((action) => !shown.includes(action)), ...more];
@@ -29,7 +31,7 @@ export function ActionRow({ actions, more = [] }: ActionRowProps) {
           {title}
         </Button>
       ))}
-      {rest.length > 0 && <ActionMenu actions={rest} />}
+      {rest.length > 0 && <ActionMenu actions={rest} label={menuLabel} />}
     </>
   );
 }

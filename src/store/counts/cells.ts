@@ -5,7 +5,7 @@
  * the same to all these questions, so a count over cells is the count over machines, and there are as many cells as the
  * fleet has combinations in use: hundreds or a few thousand, with a thousand machines or with a million.
  *
- * Triggers append to `machine_count_deltas` what a statement adds to cells and takes from them (migration 0048). These are
+ * Triggers append to `machine_count_deltas` what a statement adds to cells and takes from them (migrations 0048 and 0105). These are
  * inserts, so no writer waits for another. Replicas fold them into `machine_counts` (fold-counts.ts). The sum of both in one
  * snapshot is exact at every moment: a change and its delta commit together, and so do both sides of a fold. A check compares
  * the sum with the machines from time to time (check-counts.ts).
@@ -27,7 +27,7 @@ const FLAGS = {
 
 const isSet = (type: string) => `((conditions -> '${type}' -> 'status') = 'true')`;
 
-/** The columns of a delta, each with its expression over a machine. The triggers of migration 0048 have the same ones. */
+/** The columns of a delta, each with its expression over a machine. The triggers of migration 0105 have the same ones. */
 export const CELL_OF_MACHINE = {
   phase: 'phase',
   service: 'service',
@@ -44,6 +44,9 @@ export const CELL_OF_MACHINE = {
   provider: `(spec ->> 'provider')`,
   customer: `nullif(spec ->> 'customer_id', '')`,
   site: `nullif((spec -> 'location') ->> 'site', '')`,
+  hardware_model: `(hardware ->> 'model')`,
+  gpu_model: `(hardware ->> 'gpu_model')`,
+  memory_gib: `(hardware ->> 'memory_gib')`,
 } as Readonly<Record<string, string>>;
 
 export const CELL_COLUMNS = Object.keys(CELL_OF_MACHINE).join(', ');
@@ -61,10 +64,11 @@ export const AS_MACHINE = `phase, service, install, presence, pool,
   CASE WHEN busy THEN '-' END AS active_operation_id, operation AS active_operation_type,
   CASE WHEN entered THEN '-infinity'::timestamptz END AS entered_service_at,
   jsonb_strip_nulls(jsonb_build_object('provider', provider, 'customer_id', customer,
-    'location', CASE WHEN site IS NOT NULL THEN jsonb_build_object('site', site) END)) AS spec`;
+    'location', CASE WHEN site IS NOT NULL THEN jsonb_build_object('site', site) END)) AS spec,
+  jsonb_strip_nulls(jsonb_build_object('model', hardware_model, 'gpu_model', gpu_model, 'memory_gib', memory_gib)) AS hardware`;
 
 export const MACHINE_LIKE = `phase, service, install, presence, pool, conditions, active_operation_id, active_operation_type,
-  entered_service_at, spec`;
+  entered_service_at, spec, hardware`;
 
 /** Each row stands for as many machines as its column `machines` says, which may be less than none. */
 export const CELLS = `(SELECT ${MACHINE_LIKE}, machines FROM machine_counts
@@ -84,6 +88,9 @@ const CELL_ATTRIBUTES: ReadonlySet<string> = new Set<MachineAttribute>([
   'spec.provider',
   'spec.customer_id',
   'spec.location.site',
+  'hardware.model',
+  'hardware.gpu.model',
+  'hardware.memory_gib',
   'attention',
   'attention_reason',
   'v1_phase',
@@ -94,7 +101,7 @@ const CELL_ATTRIBUTES: ReadonlySet<string> = new Set<MachineAttribute>([
 const CELL_KEYS: ReadonlySet<string> = new Set([
   ...['phase', 'effective_state', 'service', 'install', 'presence', 'pool', 'schedulable', 'available'],
   ...['unschedulable_reason', 'unavailable_reason', 'provider', 'customer_id', 'location.site'],
-  ...['operation', 'attention'],
+  ...['hardware.model', 'hardware.gpu.model', 'hardware.memory_gib', 'operation', 'attention'],
 ]);
 
 export function isCellKey(name: string): boolean {

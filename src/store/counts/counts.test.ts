@@ -32,6 +32,7 @@ afterAll(async () => {
 const FACETS = [
   ...['phase', 'effective_state', 'service', 'install', 'presence', 'pool', 'schedulable', 'available'],
   ...['unschedulable_reason', 'unavailable_reason', 'provider', 'customer_id', 'location.site'],
+  ...['hardware.model', 'hardware.gpu.model', 'hardware.memory_gib', 'hardware.vendor'],
   ...['effective_rack', 'labels.env'],
 ];
 
@@ -43,6 +44,9 @@ const QUESTIONS = [
   { filter: 'attention_reason=Broken', scope: '' },
   { filter: 'service=deleted', scope: '' },
   { filter: 'schedulable=true OR available=false', scope: 'customer_id=c1 OR location.site=s2' },
+  { filter: 'hardware.memory_gib>=256 AND NOT hardware.gpu.model=*', scope: '' },
+  { filter: 'hardware.model=R7*', scope: 'customer_id=c1' },
+  { filter: 'hardware.vendor=v1 OR hardware.model=R760', scope: '' },
   { filter: '', scope: 'pool=p1' },
   { filter: '', scope: 'labels.env=prod' },
   { filter: 'labels.env=prod', scope: 'customer_id=c2' },
@@ -88,6 +92,14 @@ function writes(seed: number): string[] {
     () => `jsonb_build_object('provider', '${pick(['fake', 'generic'])}', 'customer_id', ${pick(["''", "'c1'", "'c2'"])},
     'mac_addresses', '[]'::jsonb, 'location', jsonb_build_object('site', ${pick(["''", "'s1'", "'s2'"])}, 'rack', ${pick(["''", "'k1'", "'k2'"])}))`;
   const labels = () => pick([`'{}'`, `'{"rack": "k3"}'`, `'{"env": "prod"}'`]);
+  const hardware = () =>
+    pick([
+      'NULL',
+      ...['128', '256', '512'].map(
+        (memory) =>
+          `'{"vendor": "${pick(['v1', 'v2'])}", "model": "${pick(['R760', 'R670', ''])}", "memory_gib": ${memory}${pick(['', ', "gpu_model": "H100"'])}}'`,
+      ),
+    ]);
   const some = () => `machine_id LIKE 'm-%${pick([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])}'`;
   const changes = [
     () => `phase = '${pick(['FACTORY_READY', 'READY', 'MAINTENANCE'])}'`,
@@ -98,12 +110,13 @@ function writes(seed: number): string[] {
     () => `conditions = ${conditions()}`,
     () => `active_operation_id = ${optional(['op-1'])}`,
     () => `spec = ${spec()}, labels = ${labels()}`,
+    () => `hardware = ${hardware()}`,
     () => `updated_at = now()`,
   ];
   return Array.from({ length: 40 }, (_, index) => {
     if (index % 8 === 0)
-      return `INSERT INTO machines (machine_id, labels, spec, phase, conditions)
-        SELECT 'm-${seed}-' || i, ${labels()}, ${spec()}, 'READY', ${conditions()} FROM generate_series(${index}, ${index + 7}) i
+      return `INSERT INTO machines (machine_id, labels, spec, phase, conditions, hardware)
+        SELECT 'm-${seed}-' || i, ${labels()}, ${spec()}, 'READY', ${conditions()}, ${hardware()}::jsonb FROM generate_series(${index}, ${index + 7}) i
         ON CONFLICT DO NOTHING`;
     if (index % 13 === 12) return `DELETE FROM machines WHERE machine_id LIKE 'm-${seed}-%${index % 10}'`;
     return `UPDATE machines SET ${pick(changes)()} WHERE ${some()}`;
@@ -129,6 +142,28 @@ test('counts are those of the machines, before, after and while they are folded,
     'SELECT FROM machine_count_deltas UNION ALL SELECT FROM machine_rack_deltas',
   );
   expect(rows).toEqual([]);
+});
+
+test('facets of hardware, and filters by it, read no machine', async () => {
+  for (const statement of writes(9)) await sql.query(statement);
+  const keys = ['hardware.model', 'hardware.gpu.model', 'hardware.memory_gib', 'phase'];
+  const read = (filter: string) =>
+    database.snapshot((session) =>
+      countMachines(session, {
+        filter: filter === '' ? null : checkFilter(parseFilter(filter), MACHINE_FILTER),
+        scope: null,
+        keys: keys.map((name) => groupKey(name, 'facets')),
+      }),
+    );
+  const filters = ['', 'hardware.memory_gib>128', 'hardware.gpu.model=H100 AND phase=READY'];
+  const before = await Promise.all(filters.map(read));
+  expect(before.map(({ total }) => total > 0)).toEqual([true, true, true]);
+  // What the triggers do not see stays in the counts.
+  await sql.query('ALTER TABLE machines DISABLE TRIGGER USER');
+  await sql.query('DELETE FROM machines');
+  await sql.query('ALTER TABLE machines ENABLE TRIGGER USER');
+  expect(await Promise.all(filters.map(read))).toEqual(before);
+  await sql.query('TRUNCATE machine_counts, machine_count_deltas, machine_rack_counts, machine_rack_deltas');
 });
 
 test('writers, folds and checks at the same time lose nothing and count nothing twice', async () => {

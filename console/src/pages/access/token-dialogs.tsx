@@ -147,8 +147,17 @@ export function RotateDialog({ token, onDone, onClose }: TokenDialogProps & { re
         onChange={setDays}
       />
       <Fault error={call.error} />
+      <Command>{rotateCommand(token.name, Number(overlap), days)}</Command>
     </Dialog>
   );
+}
+
+/** No days: as long as before. */
+function rotateCommand(name: string, overlapSeconds: number, days: string): string {
+  const overlap = overlapSeconds === 0 ? '0s' : `${(overlapSeconds * 1000) / DAY_MS}d`;
+  const words = ['ingot token rotate', shellWord(name), `--overlap ${overlap}`];
+  if (days !== '') words.push(days === '0' ? '--no-expiry' : `--expires ${days}d`);
+  return words.join(' ');
 }
 
 export function RevokeDialog({ token, onDone, onClose }: TokenDialogProps & { readonly token: Token }) {

@@ -27,27 +27,65 @@ const RANGES = {
   today: 'Today',
   yesterday: 'Yesterday',
   week: 'Last 7 days',
+  between: 'Between days',
 } as const;
 type Range = keyof typeof RANGES;
 
+/** Days as fields of dates give them, the last one included; empty: no limit. */
+interface Days {
+  readonly from: string;
+  readonly to: string;
+}
+
 /** The filter of a range: days begin at midnight of the zone that times are shown in. */
-function rangeFilter(range: Range, now: number, zone: Zone): string {
-  if (range === '') return '';
+function rangeFilter(range: Range, days: Days, now: number, zone: Zone): string {
+  const at = (ms: number) => quoted(new Date(ms).toISOString());
   const offset = zone === 'utc' ? 0 : new Date(now).getTimezoneOffset() * 60_000;
   const midnight = Math.floor((now - offset) / DAY_MS) * DAY_MS + offset;
-  const at = (ms: number) => quoted(new Date(ms).toISOString());
-  if (range === 'today') return `at >= ${at(midnight)}`;
-  if (range === 'yesterday') return `at >= ${at(midnight - DAY_MS)} AND at < ${at(midnight)}`;
-  return `at >= ${at(midnight - 6 * DAY_MS)}`;
+  switch (range) {
+    case '':
+      return '';
+    case 'today':
+      return `at >= ${at(midnight)}`;
+    case 'yesterday':
+      return `at >= ${at(midnight - DAY_MS)} AND at < ${at(midnight)}`;
+    case 'week':
+      return `at >= ${at(midnight - 6 * DAY_MS)}`;
+    case 'between':
+      return allOf([
+        days.from && `at >= ${at(midnightOf(days.from, 0, zone))}`,
+        days.to && `at < ${at(midnightOf(days.to, 1, zone))}`,
+      ]);
+  }
+}
+
+/** The midnight so many days after the one that the day begins with. Days of a zone may have 23 or 25 hours. */
+function midnightOf(day: string, later: number, zone: Zone): number {
+  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
+  return zone === 'utc'
+    ? Date.UTC(year, month - 1, date + later)
+    : new Date(year, month - 1, date + later).getTime();
+}
+
+/** A day from the URL; empty when it is none. */
+function useDay(name: 'from' | 'to'): [day: string, set: (day: string) => void] {
+  const [text, set] = useUrlParam(name, 'replace');
+  return [/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : '', set];
 }
 
 /** What the page shows, for its export too. */
 export function usePeopleFilter(): string {
   const [range] = useUrlParam('when');
   const [actor] = useUrlParam('actor');
+  const [from] = useDay('from');
+  const [to] = useDay('to');
   const zone = useZone();
-  const known = range in RANGES ? (range as Range) : '';
-  return allOf([PEOPLE, actor && equals('actor_id', actor), rangeFilter(known, Date.now(), zone)]);
+  const known = Object.hasOwn(RANGES, range) ? (range as Range) : '';
+  return allOf([
+    PEOPLE,
+    actor && equals('actor_id', actor),
+    rangeFilter(known, { from, to }, Date.now(), zone),
+  ]);
 }
 
 export function PeopleLog() {
@@ -74,6 +112,12 @@ export function PeopleLog() {
             </Button>
           ))}
         </div>
+        {range === 'between' && (
+          <>
+            <DayField title="From" name="from" />
+            <DayField title="To" name="to" />
+          </>
+        )}
         <label className="menu-choice">
           <span className="soft">By</span>
           <select className="input" value={actor} onChange={(event) => setActor(event.target.value)}>
@@ -92,14 +136,24 @@ export function PeopleLog() {
         {log.isSuccess && events.length === 0 && (
           <Empty title="No one did anything then">Choose another time or another person.</Empty>
         )}
-        {events.length > 0 && <Days events={events} />}
+        {events.length > 0 && <DayList events={events} />}
         <LoadMore list={log}>{events.length} events shown</LoadMore>
       </Panel>
     </>
   );
 }
 
-function Days({ events }: { events: readonly Event[] }) {
+function DayField({ title, name }: { title: string; name: 'from' | 'to' }) {
+  const [day, setDay] = useDay(name);
+  return (
+    <label className="menu-choice">
+      <span className="soft">{title}</span>
+      <input className="input" type="date" value={day} onChange={(event) => setDay(event.target.value)} />
+    </label>
+  );
+}
+
+function DayList({ events }: { events: readonly Event[] }) {
   const zone = useZone();
   const byDay = new Map<string, Deed[]>();
   for (const deed of deeds(events)) {

@@ -172,7 +172,7 @@ function Heading({ id, sort, onSort }: { id: string; sort: Sort; onSort: (field:
     <th className={className} aria-sort={isSorted ? sort.direction : undefined}>
       <button type="button" className="heading" onClick={() => onSort(order)}>
         {title}
-        <span aria-hidden="true">{isSorted ? (sort.direction === 'ascending' ? '▲' : '▼') : ''}</span>
+        {isSorted && <span aria-hidden="true">{sort.direction === 'ascending' ? '▲' : '▼'}</span>}
       </button>
     </th>
   );

@@ -8,6 +8,7 @@ import {
 import type { PowerStatus } from '../../../../../src/gen/baremetal/fleet/v1/bmc_service_pb.ts';
 import { failureOf } from '../../../api/failure.ts';
 import type { MachineView } from '../../../machine-view.ts';
+import { ActionRow } from '../../../ui/action-row.tsx';
 import { Button } from '../../../ui/button.tsx';
 import { Panel } from '../../../ui/panel.tsx';
 import { TimeLeft } from '../../../ui/time.tsx';
@@ -47,16 +48,17 @@ export function BmcPanel({ machine, whyNotNow, onAction }: BmcPanelProps) {
         </dd>
       </dl>
       <div className="row bmc-actions">
-        {BMC_ACTION_NAMES.map((action) => (
-          <Button
-            key={action}
-            kind={BMC_ACTIONS[action].confirm === 'name' ? 'danger' : 'plain'}
-            disabledBecause={whyNotNow(action)}
-            onClick={() => onAction(action)}
-          >
-            {BMC_ACTIONS[action].title}
-          </Button>
-        ))}
+        <ActionRow
+          menuLabel="More actions of the BMC"
+          actions={BMC_ACTION_NAMES.map((action) => ({
+            key: action,
+            title: BMC_ACTIONS[action].title,
+            effect: BMC_ACTIONS[action].effect,
+            isDangerous: BMC_ACTIONS[action].confirm === 'name',
+            disabledBecause: whyNotNow(action),
+            run: () => onAction(action),
+          }))}
+        />
       </div>
     </Panel>
   );

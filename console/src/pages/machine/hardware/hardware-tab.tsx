@@ -22,7 +22,7 @@ export function HardwareTab({ machine, whyNoBmc, ...actions }: HardwareTabProps)
   const { machineId } = machine;
   const { data, isPending, isError, error, refetch } = useHardware(machineId);
   return (
-    <>
+    <div className="stack hardware-panels">
       {isPending && <Loading lines={6} />}
       {isError && !data && (
         <Failed what="Failed to load the hardware" error={error} onRetry={() => void refetch()} />
@@ -45,6 +45,6 @@ export function HardwareTab({ machine, whyNoBmc, ...actions }: HardwareTabProps)
       <LogPanel machineId={machineId} />
       {data && data.firmware.length > 0 && <FirmwarePanel hardware={data} />}
       <ChangesPanel machineId={machineId} />
-    </>
+    </div>
   );
 }
