@@ -158,7 +158,8 @@ export async function startWatchers(order: WatchOrder, cleanup: Cleanup): Promis
   const untilQuiet = async () => {
     for (let before = -1, asked = 0; asked < LONGEST_WAIT_SECONDS; asked += 1) {
       const count = await ask<number>({ ask: 'count' });
-      if (count === before) return ask<Seen>({ ask: 'seen' });
+      // Before the first event they are late, not done.
+      if (count > 0 && count === before) return ask<Seen>({ ask: 'seen' });
       before = count;
       await sleep(QUIET_MS);
     }
