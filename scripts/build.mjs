@@ -1,13 +1,14 @@
 // Compiles src, test and bench to dist, builds the console, and lays SQL migrations and scripts beside the code that reads them.
-// With --server: without the console, for tests that need none.
+// With --server: without the console. With --modules: without the programs of one file too. For tests that need neither.
 import { spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const hasConsole = !process.argv.includes('--server');
+const hasPrograms = !process.argv.includes('--modules');
+const hasConsole = hasPrograms && !process.argv.includes('--server');
 run('node_modules/typescript/bin/tsc', '-p', '.');
-run('scripts/bundle-programs.mjs');
+if (hasPrograms) run('scripts/bundle-programs.mjs');
 if (hasConsole) {
   run('node_modules/typescript/bin/tsc', '-p', 'console');
   run('scripts/build-console.mjs');
