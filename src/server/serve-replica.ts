@@ -33,6 +33,8 @@ export interface ServedReplica extends Ports {
 }
 
 const CAUSE = 'starting';
+/** A part that takes longer to stop is named in the log. Each has some 10 seconds to stop in order. */
+const SLOW_STOP_MS = 15_000;
 
 export async function serveReplica(options: ServeOptions): Promise<ServedReplica> {
   const lifecycle = new ReplicaLifecycle(options);
@@ -110,7 +112,7 @@ class ReplicaLifecycle {
       watch: loops,
       ...(this.#options.schemaCheckMs === undefined ? {} : { checkMs: this.#options.schemaCheckMs }),
     });
-    this.#running.stopWith(async () => {
+    this.#running.stopWith('schema watch', async () => {
       await watch.stop();
       loops.forget();
     });
@@ -163,6 +165,11 @@ class ReplicaLifecycle {
   }
 
   #stopServing(): Promise<void> {
-    return this.#running.stopAll((error) => this.#options.log.error({ err: error }, 'stopping'));
+    const { log } = this.#options;
+    return this.#running.stopAll({
+      slowMs: SLOW_STOP_MS,
+      onSlow: (part) => log.warn({ part }, 'still stopping'),
+      onError: (part, err) => log.error({ part, err }, 'stopping'),
+    });
   }
 }

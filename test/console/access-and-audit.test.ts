@@ -1,4 +1,4 @@
-// @module-tag extended: api-v1/bad-input.test.ts has the same calls.
+// @module-tag extended: api/approvals.test.ts creates tokens.
 /** Access and Audit, beyond what is counted: a token from its first use to its end, and what one person did on some days. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

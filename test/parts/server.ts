@@ -37,6 +37,7 @@ import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts';
 import { type Configuration, readConfiguration } from '../../src/server/settings/configuration.ts';
 import { readSettings } from '../../src/server/settings/settings.ts';
 import { startServer } from '../../src/server/start-server.ts';
+import { sleep } from '../../src/time/sleep.ts';
 import { cloneDatabase, openPool, type TestDatabase } from './postgres.ts';
 
 export interface TestServerOptions {
@@ -201,13 +202,26 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     claimsAtStart: 'where there is room',
     stop: async () => {
       channel.close();
-      await pool.end();
-      await server.stop();
-      if (!options.database) await database.drop();
+      await inTime('the pool of the test', pool.end(), logged);
+      await inTime('the server', server.stop(), logged);
+      if (!options.database) await inTime('the drop of its database', database.drop(), logged);
       if (!options.dataDir) rmSync(dataDir, { recursive: true, force: true });
     },
   };
   return started;
+}
+
+/** Below the limit of hooks, so that a failure names what did not stop. */
+const STOP_MS = 45_000;
+
+async function inTime(what: string, stopped: Promise<void>, logged: readonly string[]): Promise<void> {
+  const late = new AbortController();
+  const tooLate = sleep(STOP_MS, late.signal).then(() => {
+    if (late.signal.aborted) return;
+    const lines = logged.filter((line) => line.includes('still stopping'));
+    throw new Error(`${what} did not stop within ${STOP_MS} ms: ${lines.join('')}`);
+  });
+  await Promise.race([stopped, tooLate]).finally(() => late.abort());
 }
 
 /** Files that no machine could boot, for a server that only checks that they are there. One that was built stays. */

@@ -53,9 +53,9 @@ export async function openStore(options: ReplicaOptions, given: StoreDependencie
     watch: loops,
   });
   const keepalives = await openKeepalives(options, database, ttls, providerNames);
-  running.stopWith(() => keepalives.close());
+  running.stopWith('keepalives', () => keepalives.close());
   const watching = openWatching(database.url, log);
-  running.stopWith(() => watching.close());
+  running.stopWith('connection of watchers', () => watching.close());
   return {
     database,
     clock,

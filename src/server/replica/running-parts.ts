@@ -1,19 +1,30 @@
 /** The parts of a replica that run, in the order in which they were started. They are stopped in the reverse order. */
 export class RunningParts {
-  readonly #stops: Array<() => Promise<void>> = [];
+  readonly #parts: Array<{ readonly name: string; stop(): Promise<void> }> = [];
 
   start(part: { start(): void; stop(): Promise<void> }): void {
     part.start();
-    this.stopWith(() => part.stop());
+    this.stopWith(part.constructor.name, () => part.stop());
   }
 
   /** For a part that runs already. */
-  stopWith(stop: () => Promise<void>): void {
-    this.#stops.push(stop);
+  stopWith(name: string, stop: () => Promise<void>): void {
+    this.#parts.push({ name, stop });
   }
 
   /** A part that fails to stop does not keep the others running. */
-  async stopAll(onError: (error: unknown) => void): Promise<void> {
-    for (const stop of this.#stops.splice(0).reverse()) await stop().catch(onError);
+  async stopAll(heard: StopListener): Promise<void> {
+    for (const { name, stop } of this.#parts.splice(0).reverse()) {
+      const slow = setInterval(() => heard.onSlow(name), heard.slowMs);
+      await stop().catch((error: unknown) => heard.onError(name, error));
+      clearInterval(slow);
+    }
   }
+}
+
+export interface StopListener {
+  /** A part that takes longer is named, and again after each such time. */
+  readonly slowMs: number;
+  onSlow(part: string): void;
+  onError(part: string, error: unknown): void;
 }

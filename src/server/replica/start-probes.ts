@@ -42,7 +42,7 @@ export function startProbes(
       log.warn({ looks: postponed }, 'probes were postponed: there is not enough time for all machines'),
   });
   reconciler.start();
-  running.stopWith(async () => {
+  running.stopWith('probes', async () => {
     await reconciler.stop(SHUTDOWN_GRACE_MS);
     await database.close();
   });

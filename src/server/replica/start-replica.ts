@@ -39,7 +39,7 @@ export async function startReplica(
 ): Promise<Ports> {
   const { configuration } = options;
   const health = startHealth(database, options.readiness, options.log);
-  running.stopWith(() => health.stop());
+  running.stopWith('health', () => health.stop());
   const { loops } = health;
   const providers = new Map<string, Provider>();
   const providerNames = () => providers.keys();
@@ -75,7 +75,7 @@ export async function startReplica(
   )) {
     providers.set(provider.name, provider);
     const { stop } = provider;
-    if (stop) running.stopWith(stop);
+    if (stop) running.stopWith(`provider ${provider.name}`, stop);
   }
   const nodeServices = createNodeServices({
     ...services,
@@ -95,14 +95,14 @@ export async function startReplica(
   });
   const notifications = createNotifications({ store, sealer, dispatcher, tokensChanged, rollouts }, loops);
   await notifications.start();
-  running.stopWith(() => notifications.stop());
+  running.stopWith('notifications', () => notifications.stop());
   if (configuration.looks.enabled)
     startProbes({ ...options, watch: loops }, database.url, providers, running);
   if (configuration.sensors.enabled)
     startSensors({ ...options, watch: loops.withoutReadiness }, database.url, providers, running);
   running.start(store.clock);
   dispatcher.start();
-  running.stopWith(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
+  running.stopWith('dispatcher', () => dispatcher.stop(SHUTDOWN_GRACE_MS));
   running.start(rollouts);
   running.start(createConsoleHost(options, services, loops));
   const presence = startReconcilers(options, { store, services, nodes, loops, running });

@@ -31,7 +31,7 @@ export function startSensors(
     onError: (error, during) => log.error({ err: error }, during),
   });
   reader.start();
-  running.stopWith(async () => {
+  running.stopWith('sensors', async () => {
     await reader.stop(SHUTDOWN_GRACE_MS);
     await database.close();
   });

@@ -84,7 +84,7 @@ export async function startSurfaces(
     limits: slowLimits(idleMs),
     sessions,
   });
-  running.stopWith(() => http.stop(SHUTDOWN_GRACE_MS));
+  running.stopWith('HTTP port', () => http.stop(SHUTDOWN_GRACE_MS));
   onHttpPort(http.port);
   const grpc = await startGrpcServer({
     ...settings.grpcAddress,
@@ -94,7 +94,7 @@ export async function startSurfaces(
     readiness,
     sessions,
   });
-  running.stopWith(async () => {
+  running.stopWith('gRPC port', async () => {
     grpc.drain();
     http.drain();
     feed.close();
