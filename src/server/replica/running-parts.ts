@@ -13,10 +13,10 @@ export class RunningParts {
   }
 
   /** A part that fails to stop does not keep the others running. */
-  async stopAll(heard: StopListener): Promise<void> {
+  async stopAll(listener: StopListener): Promise<void> {
     for (const { name, stop } of this.#parts.splice(0).reverse()) {
-      const slow = setInterval(() => heard.onSlow(name), heard.slowMs);
-      await stop().catch((error: unknown) => heard.onError(name, error));
+      const slow = setInterval(() => listener.onSlow(name), listener.slowMs);
+      await stop().catch((error: unknown) => listener.onError(name, error));
       clearInterval(slow);
     }
   }

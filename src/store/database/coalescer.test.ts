@@ -173,6 +173,23 @@ describe('a coalescer', () => {
     expect(most).toBe(3);
   });
 
+  it('shares what waits among the batches that may be sent, unless that is little', async () => {
+    const held = new HeldFlush();
+    const it = coalescer(held, { maxBatch: 500, maxUnderWay: 2 });
+    for (const [count, sizes] of [
+      [100, [50, 50]],
+      [40, [32, 8]],
+      [20, [20]],
+    ] as const) {
+      held.batches.length = 0;
+      const answers = Array.from({ length: count }, (_, item) => it.submit(item));
+      await turns();
+      expect(held.batches.map(({ length }) => length)).toEqual(sizes);
+      await held.answer();
+      expect(await Promise.all(answers)).toHaveLength(count);
+    }
+  });
+
   it('rests after a batch where that is configured, but not when the next one is full', async () => {
     const held = new HeldFlush();
     const it = coalescer(held, { maxBatch: 3, restMs: 50 });

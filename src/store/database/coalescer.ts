@@ -1,7 +1,8 @@
 /**
  * Many concurrent requests, one statement. A request joins the next batch; a batch is sent as soon as fewer than
  * `maxUnderWay` batches are in progress. There is no timer: the next batch collects while the current one runs, so a single
- * request is never delayed and many requests share their round trips.
+ * request is never delayed and many requests share their round trips. What waits is shared among the batches that may be sent
+ * (decision record 0080).
  *
  * Where requests come steadily and some milliseconds do not matter, `restMs` keeps batches from becoming too small:
  * after a batch was sent, the next one waits for this time unless it is full.
@@ -17,6 +18,9 @@ export interface CoalescerOptions<Item, Result> {
   /** The batch failed because of what is in it, not because the database is away. */
   readonly isPoisoned: (error: unknown) => boolean;
 }
+
+/** A smaller batch costs more by its round trips than it gains by its overlap. */
+const SMALLEST_SHARE = 32;
 
 interface Waiting<Item, Result> {
   readonly item: Item;
@@ -56,7 +60,7 @@ export class Coalescer<Item, Result> {
     const { maxBatch, maxUnderWay, restMs } = this.#options;
     while (this.#queue.length > 0 && this.#underWay < maxUnderWay) {
       if (this.#resting && this.#queue.length < maxBatch) return;
-      const batch = this.#queue.splice(0, maxBatch);
+      const batch = this.#queue.splice(0, Math.min(maxBatch, this.#share()));
       this.#underWay += 1;
       if (restMs !== undefined && !this.#resting) this.#rest(restMs);
       void this.#run(batch).finally(() => {
@@ -64,6 +68,12 @@ export class Coalescer<Item, Result> {
         if (this.#queue.length > 0) this.#schedule();
       });
     }
+  }
+
+  /** What waits is shared among the batches that may be sent, so that they overlap. */
+  #share(): number {
+    const free = this.#options.maxUnderWay - this.#underWay;
+    return Math.max(SMALLEST_SHARE, Math.ceil(this.#queue.length / free));
   }
 
   #rest(ms: number): void {
