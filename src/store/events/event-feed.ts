@@ -27,8 +27,13 @@ export class EventFeed {
   /** For the watchers: events were read. */
   readonly #read = new Signal();
   #kept: StoredEvent[] = [];
-  /** What comes after a position, by the position. Watchers at the same one get the same array, and share what they make of it. */
+  /**
+   * What was read at once, by the position before it. Watchers at the same position get the same array, and share what they make of it,
+   * also when one is there earlier than the other: a batch never grows by what was read later.
+   */
   readonly #batches = new Map<number, readonly StoredEvent[]>();
+  /** Reads of what is not kept, by the position before it. */
+  readonly #behind = new Map<number, Promise<readonly StoredEvent[]>>();
   /** What is kept is complete from right after this id. */
   #from: number | null = null;
   #watchers = 0;
@@ -67,12 +72,11 @@ export class EventFeed {
     try {
       while (!signal.aborted && !this.#closed) {
         const { count } = this.#read;
-        const batch = this.#fromMemory(position) ?? (await readEvents(this.#database, position, BATCH));
+        const batch = this.#fromMemory(position) ?? (await this.#readBehind(position));
         const last = batch.at(-1);
         if (last) position = last.eventId;
         yield batch;
         if (last) continue;
-        this.#from ??= position;
         // A client that connects now may know of events that the loop has not read yet.
         if (!caughtUp) this.notify();
         caughtUp = true;
@@ -90,11 +94,34 @@ export class EventFeed {
     if (this.#from === null || after < this.#from) return null;
     const known = this.#batches.get(after);
     if (known) return known;
+    // A watcher that starts between two events of a batch is in step with the others after the rest of it.
     const start = firstAfter(this.#kept, after);
-    if (start === this.#kept.length) return NOTHING;
-    const batch = this.#kept.slice(start, start + BATCH);
-    this.#batches.set(after, batch);
-    return batch;
+    let end = start;
+    while (end < this.#kept.length) {
+      end += 1;
+      if (this.#batches.has(this.#kept[end - 1]?.eventId ?? 0)) break;
+    }
+    return start === end ? NOTHING : this.#kept.slice(start, end);
+  }
+
+  /**
+   * Watchers at the same position share one read: after a start of the server there are as many as it had before. The first that reads up to
+   * the end of the log begins what is kept, also while more is written: otherwise each would read all of it.
+   */
+  #readBehind(after: number): Promise<readonly StoredEvent[]> {
+    const known = this.#behind.get(after);
+    if (known) return known;
+    const read = readEvents(this.#database, after, BATCH)
+      .then((events) => {
+        if (this.#from === null && this.#watchers > 0 && events.length < BATCH) {
+          this.#from = after;
+          if (events.length > 0) this.#keep(events);
+        }
+        return events;
+      })
+      .finally(() => this.#behind.delete(after));
+    this.#behind.set(after, read);
+    return read;
   }
 
   #startReading(): AbortController {
@@ -132,10 +159,15 @@ export class EventFeed {
   }
 
   #keep(events: readonly StoredEvent[]): void {
-    this.#batches.clear();
+    this.#batches.set(this.#kept.at(-1)?.eventId ?? this.#from ?? 0, events);
     this.#kept.push(...events);
     const excess = this.#kept.length - KEEP;
-    if (excess > 0) this.#from = this.#kept.splice(0, excess).at(-1)?.eventId ?? this.#from;
+    if (excess > 0) {
+      for (const { eventId } of this.#kept.splice(0, excess)) {
+        if (this.#from !== null) this.#batches.delete(this.#from);
+        this.#from = eventId;
+      }
+    }
     this.#read.notify();
   }
 }
