@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { fileURLToPath } from 'node:url';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { WireType } from '@bufbuild/protobuf/wire';
 import { WatchOperationsRequestSchema } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { sleep } from '../../src/time/sleep.ts';
 import { type Percentiles, percentiles } from '../measure.ts';
@@ -35,30 +35,59 @@ const KIND_SYNCED = 2;
 const QUIET_MS = 1_000;
 const LONGEST_WAIT_SECONDS = 300;
 
-/** Of a message of the stream; null for what is no change. */
+const KIND_FIELD = 21;
+const TIME_FIELD = 1;
+const SECONDS_TAG = 8;
+const NANOSECONDS_TAG = 16;
+
+/**
+ * The kind of a message of the stream and the time of its event. The library's reader takes ten times as long for it, on the processors
+ * that the server needs: then the lag would be that of the client.
+ */
 export function readEvent(bytes: Uint8Array): { kind: number; atMs: number } {
-  const reader = new BinaryReader(bytes);
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    for (let place = 1; ; place *= 128) {
+      const byte = bytes[at++] ?? 0;
+      value += (byte & 127) * place;
+      if (byte < 128) return value;
+    }
+  };
   let kind = 0;
   let atMs = 0;
-  while (reader.pos < reader.len) {
-    const [field, wire] = reader.tag();
-    if (field === 21 && wire === WireType.Varint) kind = reader.uint32();
-    else if (field === 1 && wire === WireType.LengthDelimited) atMs = readTimestamp(reader.bytes());
-    else reader.skip(wire, field);
+  while (at < bytes.length) {
+    const tag = varint();
+    const field = tag >>> 3;
+    switch (tag & 7) {
+      case WireType.Varint: {
+        const value = varint();
+        if (field === KIND_FIELD) kind = value;
+        break;
+      }
+      case WireType.LengthDelimited: {
+        const length = varint();
+        const end = at + length;
+        while (field === TIME_FIELD && at < end) {
+          const part = varint();
+          const value = varint();
+          if (part === SECONDS_TAG) atMs += value * 1000;
+          else if (part === NANOSECONDS_TAG) atMs += value / 1e6;
+        }
+        at = end;
+        break;
+      }
+      case WireType.Bit64:
+        at += 8;
+        break;
+      case WireType.Bit32:
+        at += 4;
+        break;
+      default:
+        throw new Error(`a message of the stream has a field of the type ${tag & 7}`);
+    }
   }
   return { kind, atMs };
-}
-
-function readTimestamp(bytes: Uint8Array): number {
-  const reader = new BinaryReader(bytes);
-  let ms = 0;
-  while (reader.pos < reader.len) {
-    const [field, wire] = reader.tag();
-    if (field === 1) ms += Number(reader.int64()) * 1000;
-    else if (field === 2) ms += reader.int32() / 1e6;
-    else reader.skip(wire, field);
-  }
-  return ms;
 }
 
 /** gRPC's frames: a flag, the length in four bytes, the message. Chunks end anywhere. */
