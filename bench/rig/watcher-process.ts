@@ -106,13 +106,23 @@ export class Frames {
   }
 }
 
+/** As browsers do, which take more than Node.js does before they have read what came; else the server waits for its client. */
+const WINDOW_OF_A_STREAM = 6 << 20;
+const WINDOW_OF_A_CONNECTION = 15 << 20;
+
+function connectWidely(address: string): ClientHttp2Session {
+  const session = connect(`http://${address}`, { settings: { initialWindowSize: WINDOW_OF_A_STREAM } });
+  session.once('connect', () => session.setLocalWindowSize(WINDOW_OF_A_CONNECTION));
+  return session;
+}
+
 class Watchers {
   #lags: number[] = [];
   readonly #counts: number[] = [];
 
   /** Resolves when all have the first batch. */
   async open({ address, token, watchers, connections }: WatchOrder): Promise<void> {
-    const sessions = Array.from({ length: connections }, () => connect(`http://${address}`));
+    const sessions = Array.from({ length: connections }, () => connectWidely(address));
     await Promise.all(
       Array.from({ length: watchers }, (_none, at) =>
         this.#watch(sessions[at % connections] as ClientHttp2Session, token, at),
