@@ -33,6 +33,8 @@ const LAYERS = [
   'schedulable',
 ] as const satisfies readonly GroupName[];
 
+const LAYERS_WITH_LIMITS = Object.keys(LIMITED_LAYERS) as LimitedLayer[];
+
 export interface AttentionGroup {
   readonly condition: AttentionType;
   readonly reason: string;
@@ -199,23 +201,34 @@ async function readAttention(
     .sort((left, right) => right.machines - left.machines);
 }
 
-/** One part for each limit, because each has a range of an index of states and times. */
-const overdue = (within: string) =>
-  STATE_TIME_LIMITS.map(
-    (
-      { layer, state },
-      index,
-    ) => `SELECT '${layer}' AS layer, '${state}' AS state, count(*) AS machines FROM machines
-      WHERE ${columns[layer]} = '${state}' AND ${LIMITED_LAYERS[layer].since} < $${index + 1}::timestamptz
-        AND service IS DISTINCT FROM 'deleted' AND ${within}`,
-  ).join(' UNION ALL ');
+/**
+ * One part for each layer, because each has an index of its states and times. It names the states, as the index does: the planner does not
+ * see them in the parameter.
+ */
+const overdue = (within: string) => {
+  const counts = LAYERS_WITH_LIMITS.map((layer) => {
+    const states = STATE_TIME_LIMITS.filter((limit) => limit.layer === layer).map(
+      ({ state }) => `'${state}'`,
+    );
+    return `WHEN '${layer}' THEN (SELECT count(*) FROM machines
+      WHERE ${columns[layer]} IN (${states.join(', ')}) AND ${columns[layer]} = l.state
+        AND ${LIMITED_LAYERS[layer].since} < l.before AND service IS DISTINCT FROM 'deleted' AND ${within})`;
+  });
+  return `SELECT l.layer, l.state, CASE l.layer ${counts.join(' ')} END AS machines
+    FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS l(layer, state, before)`;
+};
 
 async function readOverdue(session: Session, at: Date, scope: Scope | null): Promise<OverdueGroup[]> {
-  const { text, values } = scopeCondition(scope, STATE_TIME_LIMITS.length + 1);
+  const { text, values } = scopeCondition(scope, 4);
   const rows = await session.run<{ layer: LimitedLayer; state: string; machines: number }>(
     preparedAs('count-overdue', scope),
     overdue(text),
-    [...STATE_TIME_LIMITS.map((limit) => overdueBefore(limit, at).toISOString()), ...values],
+    [
+      STATE_TIME_LIMITS.map(({ layer }) => layer),
+      STATE_TIME_LIMITS.map(({ state }) => state),
+      STATE_TIME_LIMITS.map((limit) => overdueBefore(limit, at).toISOString()),
+      ...values,
+    ],
   );
   return STATE_TIME_LIMITS.flatMap((limit) => {
     const row = rows.find(({ layer, state }) => layer === limit.layer && state === limit.state);
