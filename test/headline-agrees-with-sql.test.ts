@@ -103,14 +103,18 @@ test('the headline, its tone and who needs attention are the same in SQL and in 
   expect(new Set(expected.map(({ reason }) => reason)).size).toBeGreaterThan(20);
 });
 
-test('a list of those that need attention reads the index of the few that may', async () => {
+test('a list of those that need attention reads the index of the few that may, however many are in maintenance', async () => {
   await client.query(
     `INSERT INTO machines (machine_id, labels, spec, phase, presence)
-     SELECT 'm-' || n, '{}', '{}', 'READY', CASE WHEN n % 500 = 0 THEN 'expired' ELSE 'ready' END FROM generate_series(1, 5000) AS n`,
+     SELECT 'm-' || n, '{}', '{}', CASE WHEN n % 2 = 0 THEN 'MAINTENANCE' ELSE 'READY' END, CASE WHEN n % 500 = 0 THEN 'expired' ELSE 'ready' END FROM generate_series(1, 5000) AS n`,
   );
   await client.query('ANALYZE machines');
   const { rows } = await client.query<{ 'QUERY PLAN': string }>(
     `EXPLAIN SELECT machine_id FROM machines WHERE ${NEEDS_ATTENTION_COLUMN} ORDER BY machine_id LIMIT 101`,
   );
-  expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('machines_troubled');
+  expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('machines_in_trouble');
+  const index = await client.query<{ reltuples: number }>(
+    `SELECT reltuples FROM pg_class WHERE relname = 'machines_in_trouble'`,
+  );
+  expect(index.rows).toEqual([{ reltuples: 10 }]);
 });

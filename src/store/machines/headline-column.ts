@@ -69,7 +69,7 @@ export const TONE_COLUMN = byReason((name) => HEADLINE_RULES[name].tone);
 export const TONE_ORDER = byReason((name) => String(HEADLINE_TONE_NAMES.indexOf(HEADLINE_RULES[name].tone)));
 
 /**
- * What every machine that needs attention has, as the index machines_troubled has it: as the first term it narrows the search
+ * What every machine that needs attention has, as the index machines_in_trouble has it: as the first term it narrows the search
  * to a few of many.
  */
 const TROUBLED = `(${[
@@ -80,7 +80,7 @@ const TROUBLED = `(${[
   `install = 'install_failed'`,
   `presence = 'expired'`,
   `service IN ('quarantined', 'offline', 'removing')`,
-  `phase = 'MAINTENANCE'`,
+  `phase = 'MAINTENANCE' AND (maintenance ->> 'until') IS NOT NULL`,
   `(observed ->> 'state') <> 'Deployed'`,
 ]
   .map((term) => `coalesce(${term}, false)`)
