@@ -1,5 +1,7 @@
 /** Watching, and what a watch is measured by: the event log itself. */
+
 import { type OperationEvent, OperationEvent_Kind } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
+import { progressFromStored } from '../../src/store/operations/stored-progress.ts';
 import type { TestServer } from '../parts/server.ts';
 import { phaseOf } from './fleet.ts';
 
@@ -88,7 +90,7 @@ interface LoggedEvent {
   kind: string;
   subject: string;
   comment: string;
-  snapshot: { status: string; steps: Array<{ state: keyof typeof STATE_NUMBERS; progress: number }> };
+  snapshot: Parameters<typeof progressFromStored>[0];
 }
 
 /** The truth that every watch is measured by. */
@@ -99,10 +101,11 @@ export async function logged(from: TestServer, where: string, values: unknown[])
     values,
   );
   return rows.map(({ operation_id, kind, subject, comment, snapshot }) => {
-    const steps = snapshot.steps
+    const { status, steps: progressOfSteps } = progressFromStored(snapshot);
+    const steps = progressOfSteps
       .map(({ state, progress }) => `${STATE_NUMBERS[state]}/${progress}`)
       .join(' ');
     const step = kind === 'operation' ? '' : subject;
-    return `${operation_id} ${kind} ${step} ${snapshot.status} [${steps}] ${comment}`;
+    return `${operation_id} ${kind} ${step} ${status} [${steps}] ${comment}`;
   });
 }

@@ -13,23 +13,16 @@
 import type { NewEvent } from '../../domain/event.ts';
 import type { Session } from '../database/database.ts';
 import type { Notice } from '../database/notifications.ts';
-import { toStoredJson } from '../database/stored-json.ts';
+import { eventRows, eventsAsLines } from './event-lines.ts';
 
 const INSERT = `INSERT INTO events (kind, subject, from_state, to_state, actor_kind, actor_id, comment, metadata,
     machine_id, operation_id, snapshot, address, request_id, via, changes)
   SELECT e.kind, e.subject, e."from", e."to", e."actorKind", e."actorId", e.comment, e.metadata, e."machineId",
     e."operationId", e.snapshot, e.address, e."requestId", e.via, e.changes`;
 
-/** The events in the JSON array that is the given parameter, as rows named e. */
-function eventRows(parameter: string): string {
-  return `jsonb_to_recordset(${parameter}::jsonb) AS e(n integer, kind text, subject text, "from" text, "to" text,
-    "actorKind" text, "actorId" text, comment text, metadata jsonb, "machineId" text, "operationId" text,
-    snapshot jsonb, address text, "requestId" text, via text, changes jsonb)`;
-}
-
 const EVENT_LOCK = 'pg_advisory_xact_lock(7146204)';
 
-/** All events in the parameter, for a statement whose transaction holds every other lock that it needs. */
+/** All events in the parameter (eventsAsLines), for a statement whose transaction holds every other lock that it needs. */
 export function insertEvents(parameter: string): string {
   return `WITH locked AS MATERIALIZED (SELECT ${EVENT_LOCK})
     ${INSERT} FROM ${eventRows(parameter)} CROSS JOIN locked ORDER BY e.n`;
@@ -42,30 +35,6 @@ export function insertEvents(parameter: string): string {
 export function insertEventsOf(parameter: string, part: string, join: string): string {
   return `WITH locked AS MATERIALIZED (SELECT ${EVENT_LOCK} FROM (SELECT count(*) FROM ${part}) AS done)
     ${INSERT} FROM ${eventRows(parameter)} JOIN ${part} ON ${join} CROSS JOIN locked ORDER BY e.n`;
-}
-
-/** Each member by name: a copy of the whole event would cost as much as writing it. */
-export function eventsAsJson(events: readonly NewEvent[]): string {
-  return toStoredJson(
-    events.map((event, n) => ({
-      n,
-      kind: event.kind,
-      subject: event.subject,
-      from: event.from,
-      to: event.to,
-      actorKind: event.actor.kind,
-      actorId: event.actor.id,
-      comment: event.comment || (event.actor.origin?.reason ?? ''),
-      metadata: event.metadata,
-      machineId: event.machineId,
-      operationId: event.operationId,
-      snapshot: event.snapshot,
-      changes: event.changes,
-      address: event.actor.origin?.address,
-      requestId: event.actor.origin?.requestId,
-      via: event.actor.origin?.via,
-    })),
-  );
 }
 
 /**
@@ -86,5 +55,5 @@ export async function appendEvents(
   notices: readonly Notice[] = [],
 ): Promise<void> {
   const all = new Set<Notice>(events.length > 0 ? ['events', ...notices] : notices);
-  if (all.size > 0) await session.run('append-events', APPEND, [eventsAsJson(events), [...all]]);
+  if (all.size > 0) await session.run('append-events', APPEND, [eventsAsLines(events), [...all]]);
 }

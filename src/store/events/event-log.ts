@@ -8,6 +8,7 @@ import type { Session } from '../database/database.ts';
 import { EVENT_FILTER_COLUMNS } from '../filter/event-columns.ts';
 import { inScope } from '../filter/scope-condition.ts';
 import { filterToSql } from '../filter/to-sql.ts';
+import { progressFromStored } from '../operations/stored-progress.ts';
 
 /** An event as the API returns it. StoredEvent adds what a watch of operations needs. */
 export interface LoggedEvent {
@@ -55,7 +56,7 @@ interface LoggedEventRow {
 }
 
 interface EventRow extends LoggedEventRow {
-  snapshot: OperationProgress | null;
+  snapshot: Parameters<typeof progressFromStored>[0] | null;
 }
 
 const COLUMNS = `event_id, at, kind, subject, from_state, to_state, actor_kind, actor_id, comment,
@@ -88,7 +89,10 @@ export async function readEvents(session: Session, after: number, limit: number)
     `SELECT ${COLUMNS}, snapshot FROM events WHERE event_id > $1 ORDER BY event_id LIMIT $2`,
     [after, limit],
   );
-  return rows.map((row) => ({ ...loggedEventOf(row), snapshot: row.snapshot }));
+  return rows.map((row) => ({
+    ...loggedEventOf(row),
+    snapshot: row.snapshot === null ? null : progressFromStored(row.snapshot),
+  }));
 }
 
 export interface EventPageRequest {

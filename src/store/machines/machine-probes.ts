@@ -18,7 +18,8 @@ import type { NewEvent } from '../../domain/event.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Session } from '../database/database.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts';
-import { eventsAsJson, insertEventsOf } from '../events/append-events.ts';
+import { insertEventsOf } from '../events/append-events.ts';
+import { eventsAsLines } from '../events/event-lines.ts';
 
 /** Probes in a row that got no answer. */
 export interface Misses {
@@ -183,7 +184,7 @@ const RECORD = `
     FROM input i, held WHERE m.machine_id = i."machineId" AND m.machine_id = held.machine_id
       AND i.conditions IS NOT NULL),
   appended AS (${insertEventsOf('$2', 'held', 'held.machine_id = e."machineId"')}),
-  notified AS MATERIALIZED (SELECT pg_notify('ingot', 'events') WHERE $2 <> '[]')
+  notified AS MATERIALIZED (SELECT pg_notify('ingot', 'events') WHERE $2 <> '')
   SELECT held.machine_id FROM held LEFT JOIN notified ON true`;
 
 /** Returns the machines whose record was written. */
@@ -193,7 +194,7 @@ export async function recordProbes(
 ): Promise<ReadonlySet<string>> {
   const rows = await session.run<{ machine_id: string }>('record-probes', RECORD, [
     JSON.stringify(records.map(inputOf)),
-    eventsAsJson(records.flatMap(({ events }) => events)),
+    eventsAsLines(records.flatMap(({ events }) => events)),
   ]);
   return new Set(rows.map((row) => row.machine_id));
 }

@@ -8,7 +8,8 @@ import type { Session } from '../database/database.ts';
 import type { Notice } from '../database/notifications.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts';
 import { toStoredJson } from '../database/stored-json.ts';
-import { eventsAsJson, insertEvents } from '../events/append-events.ts';
+import { insertEvents } from '../events/append-events.ts';
+import { eventsAsLines } from '../events/event-lines.ts';
 import { idsInScope } from '../filter/scope-condition.ts';
 
 /** In the order of their ids, and before any operation: every transaction locks in this order, so none deadlock. */
@@ -69,7 +70,7 @@ export async function writeMachines(
 ): Promise<void> {
   await session.run('write-machines', WRITE_AND_NOTIFY, [
     toStoredJson(machines),
-    eventsAsJson(events),
+    eventsAsLines(events),
     allNotices(events, notices),
   ]);
 }
@@ -96,7 +97,7 @@ export async function writeLayers(
 ): Promise<void> {
   await session.run('write-layers', WRITE_LAYERS_AND_NOTIFY, [
     toStoredJson(machines.map(layersOf)),
-    eventsAsJson(events),
+    eventsAsLines(events),
     allNotices(events, notices),
   ]);
 }

@@ -8,7 +8,8 @@ import { phaseLifecycle } from '../../domain/machine/phase.ts';
 import { Coalescer } from '../database/coalescer.ts';
 import { type Database, isStatementError, type Session, untilNotDeadlocked } from '../database/database.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts';
-import { eventsAsJson, insertEventsOf } from '../events/append-events.ts';
+import { insertEventsOf } from '../events/append-events.ts';
+import { eventsAsLines } from '../events/event-lines.ts';
 import { preparedAs, scopeCondition } from '../filter/scope-condition.ts';
 import { followSpecMacs } from '../nodes/nodes.ts';
 import { isHardwareTaken, takenHardware } from './machine-hardware.ts';
@@ -132,7 +133,7 @@ async function registerAll(
   const rows = await session.run<MachineRow>('register-machines', REGISTER, [
     JSON.stringify(unique.map(({ input }) => input)),
     phaseLifecycle.initial,
-    eventsAsJson(unique.map(({ event }) => event)),
+    eventsAsLines(unique.map(({ event }) => event)),
   ]);
   const created = new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
   return registrations.map((registration) => {

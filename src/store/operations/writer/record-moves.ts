@@ -9,7 +9,8 @@ import type { Job, JobMove } from '../../../engine/job.ts';
 import type { RecordResult } from '../../../engine/job-store.ts';
 import type { Session } from '../../database/database.ts';
 import { toStoredJson } from '../../database/stored-json.ts';
-import { eventsAsJson, insertEventsOf } from '../../events/append-events.ts';
+import { insertEventsOf } from '../../events/append-events.ts';
+import { eventsAsLines } from '../../events/event-lines.ts';
 import { insertEraseFailure } from '../../hardware/erase-failures.ts';
 import { layersOf } from '../../machines/machine-rows.ts';
 import { type CancelColumns, cancelOf } from './engine-row.ts';
@@ -55,7 +56,7 @@ const RECORD = `
     WHERE m.machine_id = i."machineId"),
   appended AS (
     ${insertEventsOf('$4', 'recorded', 'recorded.operation_id = e."operationId"')}),
-  notified AS MATERIALIZED (SELECT pg_notify('ingot', 'events') WHERE $4 <> '[]')
+  notified AS MATERIALIZED (SELECT pg_notify('ingot', 'events') WHERE $4 <> '')
   SELECT recorded.* FROM recorded LEFT JOIN notified ON true`;
 
 /** Whether the caller has to lock the machine before the move is recorded. */
@@ -91,7 +92,7 @@ export async function recordMoves(
     owner,
     toStoredJson(moves.map(operationColumns)),
     toStoredJson(changed),
-    eventsAsJson(events),
+    eventsAsLines(events),
   ]);
   const recorded = new Map(rows.map((row) => [row.operation_id, row]));
   for (const { job, change } of moves) {
