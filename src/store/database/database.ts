@@ -7,10 +7,15 @@ import pg from 'pg';
 import { sleep } from '../../time/sleep.ts';
 import { asAway, DatabaseAway } from './database-away.ts';
 import { DatabaseHosts } from './database-hosts.ts';
+import { utcTimestamp } from './timestamp.ts';
 
 /** int8 stays far below 2^53 here. */
 const INT8 = 20;
 pg.types.setTypeParser(INT8, Number);
+
+const TIMESTAMPTZ = 1184;
+const parseAnyTimestamp = pg.types.getTypeParser(TIMESTAMPTZ);
+pg.types.setTypeParser(TIMESTAMPTZ, (text) => utcTimestamp(text) ?? parseAnyTimestamp(text));
 
 /** A connection that is already broken never reports that it is closed. */
 const CLOSE_GRACE_MS = 2_000;

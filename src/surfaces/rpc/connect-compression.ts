@@ -8,8 +8,8 @@ const COMPRESS_FROM_BYTES = 1_024;
 const FAST_BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 const COMPRESS = {
-  gzip: (bytes: Buffer) => promisify(gzip)(bytes),
-  br: (bytes: Buffer) => promisify(brotliCompress)(bytes, FAST_BROTLI),
+  gzip: (body: string | Buffer) => promisify(gzip)(body),
+  br: (body: string | Buffer) => promisify(brotliCompress)(body, FAST_BROTLI),
 } as const;
 
 type Encoding = keyof typeof COMPRESS;
@@ -17,7 +17,7 @@ type Encoding = keyof typeof COMPRESS;
 /** Null: as it is. Lists prefer gzip, which is faster; for other answers the order of the client counts. */
 export function responseEncoding(
   accepted: string | string[] | undefined,
-  { length }: Buffer,
+  length: number,
   output: DescMessage,
 ): Encoding | null {
   if (length < COMPRESS_FROM_BYTES || accepted === undefined) return null;
@@ -28,6 +28,6 @@ export function responseEncoding(
   return names.find((name): name is Encoding => Object.hasOwn(COMPRESS, name)) ?? null;
 }
 
-export function compressedAs(encoding: Encoding, bytes: Buffer): Promise<Buffer> {
-  return COMPRESS[encoding](bytes);
+export function compressedAs(encoding: Encoding, body: string | Buffer): Promise<Buffer> {
+  return COMPRESS[encoding](body);
 }

@@ -23,9 +23,13 @@ export async function answerList(
   if (decoded === null) return null;
   const answer = await callUnary({ ...call, signal: request.signal, request: () => decoded }, dependencies);
   const encode = framing.binary ? encodeInSlices : jsonInSlices;
-  const bytes = await encode(method.output, answer);
+  const bytes = Buffer.from(await encode(method.output, answer));
   const header = new Headers({ 'content-type': framing.binary ? 'application/proto' : 'application/json' });
-  const encoding = responseEncoding(request.header.get('accept-encoding') ?? undefined, bytes, method.output);
+  const encoding = responseEncoding(
+    request.header.get('accept-encoding') ?? undefined,
+    bytes.length,
+    method.output,
+  );
   const body = encoding === null ? bytes : await compressedAs(encoding, bytes);
   if (encoding !== null) header.set('content-encoding', encoding);
   header.set('content-length', String(body.length));

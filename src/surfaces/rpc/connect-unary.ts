@@ -161,15 +161,17 @@ function orNull(decode: () => object): object | null {
   }
 }
 
-async function send({ target, format, request, reply }: Exchange, bytes: Buffer): Promise<void> {
-  const encoding = responseEncoding(request.headers['accept-encoding'], bytes, target.method.output);
-  const body = encoding === null ? bytes : await compressedAs(encoding, bytes);
+/** A text goes out in one piece with its headers; bytes would be a second one. */
+async function send({ target, format, request, reply }: Exchange, encoded: string | Buffer): Promise<void> {
+  const length = Buffer.byteLength(encoded);
+  const encoding = responseEncoding(request.headers['accept-encoding'], length, target.method.output);
+  const body = encoding === null ? encoded : await compressedAs(encoding, encoded);
   reply.hijack();
   reply.raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
     'content-type': format === 'json' ? 'application/json' : 'application/proto',
     ...(encoding !== null && { 'content-encoding': encoding }),
-    'content-length': body.length,
+    'content-length': encoding === null ? length : Buffer.byteLength(body),
   });
   reply.raw.end(body);
 }

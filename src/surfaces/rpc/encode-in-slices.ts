@@ -40,9 +40,9 @@ export async function encodeInSlices(
 export async function jsonInSlices(
   desc: DescMessage,
   answer: MessageInitShape<DescMessage>,
-): Promise<Buffer> {
+): Promise<string> {
   const list = longListOf(desc, answer);
-  if (list === null) return Buffer.from(jsonWithTexts(desc, answer));
+  if (list === null) return jsonWithTexts(desc, answer);
   const { name, jsonName, entries, entry } = list;
   const short = JSON.parse(jsonWithTexts(desc, { ...answer, [name]: [] })) as Record<string, JsonValue>;
   const { [jsonName]: _none, ...others } = short;
@@ -52,7 +52,7 @@ export async function jsonInSlices(
     for (const value of entries.slice(at, at + SLICE)) parts.push(encodeJson(entry, value));
   }
   const rest = JSON.stringify(others).slice(1);
-  return Buffer.from(`{"${jsonName}":[${parts.join(',')}]${rest === '}' ? '' : ','}${rest}`);
+  return `{"${jsonName}":[${parts.join(',')}]${rest === '}' ? '' : ','}${rest}`;
 }
 
 async function encodeTexts(
