@@ -1,5 +1,5 @@
 /**
- * What `npm run bench` prints. Every figure that counts is a ratio of two things measured in turns in this one run, on this
+ * What `npm run bench` prints. Every figure that counts is a ratio of two things measured alternately in this one run, on this
  * machine, against PostgreSQL with durable settings: the build to another commit (`--against`), or to the least that could do
  * the same. The absolute numbers belong to the machine and to nothing else.
  */
@@ -77,7 +77,7 @@ async function startEmpty(cleanup: Cleanup): Promise<Round['empty']> {
   return { grpc, httpPort };
 }
 
-/** Both builds in turns, and the one that begins changes with the round. */
+/** Both builds alternately; which of them is first changes with the round. */
 async function measure(args: BenchArguments, sides: readonly Side[], cleanup: Cleanup): Promise<Figures> {
   const figures = new Figures();
   const empty = await startEmpty(cleanup);

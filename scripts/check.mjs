@@ -44,15 +44,15 @@ const allChecks = [
 
 /**
  * Unit tests, but for those that start a PostgreSQL or other processes, migrate many databases or run the installer's scripts,
- * the crash proofs of each step kind, and tests through the API that start one server, but for the dearest.
+ * the crash proofs of each step kind, and tests through the API that start one server, but for the costliest.
  */
 const SEVERAL_SERVERS =
   'database-away,discovery,idempotency,logs,maintenance,migrating,operator-actions,replicas,sessions,watching,watching-resumed,who-may-call';
-const DEAREST = 'approvals,cancellation,spec-under-operation,unstorable-text';
+const COSTLIEST = 'approvals,cancellation,spec-under-operation,unstorable-text';
 const PROOFS = 'src/steps/step-proofs.test.ts';
 const FAST_TESTS = [...['--project', 'ingot', 'src/', 'test/api/']];
 /** For vitest.config.ts: the projects there have an `exclude` of their own, which `--exclude` does not change. */
-const LEFT_OUT = `src/{store/embedded,store/schema,server/workers,installer}/** ${PROOFS} test/api/{${SEVERAL_SERVERS},${DEAREST}}.test.ts`;
+const LEFT_OUT = `src/{store/embedded,store/schema,server/workers,installer}/** ${PROOFS} test/api/{${SEVERAL_SERVERS},${COSTLIEST}}.test.ts`;
 
 // What the tests need of Debian is installed before them, so that vitest itself has nothing to say about it.
 const paths = filters.filter((argument) => argument.includes('/'));

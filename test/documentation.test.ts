@@ -56,11 +56,11 @@ describe('Links of the documentation', () => {
     },
   );
 
-  it('docs/README.md lists every page', () => {
-    const index = readFileSync(join(root, 'docs/README.md'), 'utf8');
+  it.each(['docs', 'docs/decisions'])('%s/README.md lists every page beside it', (folder) => {
+    const index = readFileSync(join(root, folder, 'README.md'), 'utf8');
     const unlisted = pages
-      .filter((page) => /^docs\/[^/]+\.md$/.test(page) && page !== 'docs/README.md')
-      .filter((page) => !index.includes(`](${page.slice('docs/'.length)})`));
+      .filter((page) => dirname(page) === folder && !page.endsWith('/README.md'))
+      .filter((page) => !index.includes(`](${page.slice(folder.length + 1)})`));
     expect(unlisted).toEqual([]);
   });
 });

@@ -14,6 +14,9 @@ const INSTEAD_OF: Readonly<Record<string, string>> = {
   'begun|anew|amiss|lately|unbegun': 'started, again, wrong, recently',
   'mend|mends|mended|poke|pokes|poked': 'fix, wake',
   'surrounded|adrift|dwell|dwells|stubborn': 'see the glossary',
+  'dear(?:er|est)?|upon|for ever': 'costly, on, forever',
+  'in turns': 'alternately, round robin, in slices',
+  'that (?:is|are) none(?! of)': 'invalid, unknown, not a …',
   'documents? [1-5]': 'a page of docs/',
 };
 

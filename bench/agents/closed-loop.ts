@@ -1,4 +1,4 @@
-/** As many keepalives as go through, against what one would write first; all within one run, in turns. */
+/** As many keepalives as go through, against what one would write first; alternately, within one run. */
 import { type Bench, failuresOf, joined, median, meter, quantiles, rounded, show } from './bench.ts';
 import type { LoadResult } from './load.ts';
 import type { Serving } from './processes.ts';

@@ -16,7 +16,7 @@ function tokenOf(agent: number): string {
   return `ingot_${machineIdOf(agent).repeat(5)}abc`;
 }
 
-/** The document's keepalive, byte for byte what goes over the wire. */
+/** The keepalive of docs/agents.md, byte for byte as it goes over the wire. */
 export function requestOf(agent: number): Buffer {
   const body = JSON.stringify({
     machine_id: machineIdOf(agent),

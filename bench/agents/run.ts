@@ -1,7 +1,7 @@
 /**
  * What `npm run bench:agents` prints: what keepalives of a large fleet cost, on a PostgreSQL with durable settings and a
  * server of their own. Agents are simulated by other processes on the same machine, so they take their share of it;
- * processor time, from /proc, says who used what. Ratios are of things measured in turns within this one run.
+ * processor time, from /proc, says who used what. Ratios are of things measured alternately within this one run.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -4,7 +4,7 @@ import { ArgumentError, countOf, sizesOf } from '../rig/arguments.ts';
 import type { FleetSize } from './fill.ts';
 
 export const USAGE = `npm run bench:growth -- [options]
-  fills fleets of several sizes, calls every method of the API in each in turns, and prints by which factor it grows
+  fills fleets of several sizes, calls every method of the API in each alternately, and prints by which factor it grows
   --fleets <n,n>            machines, and as many agents (default 10000,100000,1000000)
   --operations-each <n>     operations of a machine (default 10), --most-operations <n> in all (default 1000000)
   --events-each <n>         events of a machine (default 100), --most-events <n> in all (default 2000000)

@@ -1,6 +1,6 @@
 /**
  * What `npm run bench:growth` prints: by which factor each call of the API grows with the fleet. All fleets are there at once, and
- * each call is made in all of them in turns. Only the factors count.
+ * each call is made in all of them alternately. Only the factors count.
  */
 import { loadavg } from 'node:os';
 import { argumentsOrExit } from '../rig/arguments.ts';

@@ -35,7 +35,7 @@ export function register(
   return registerOn([subject.client], prefix, count, labels);
 }
 
-/** Calls go to the clients in turns. */
+/** Calls go to the clients round robin. */
 export function registerOn(
   clients: readonly LoadClient[],
   prefix: string,

@@ -1,6 +1,6 @@
 /**
  * What `npm run bench:peers` prints: one-step operations, from the call over gRPC to the end, against job queues on the same
- * PostgreSQL that do an equivalent step, in turns. They keep less, and each row says what.
+ * PostgreSQL that do an equivalent step, alternately. They keep less, and each row says what.
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -18,7 +18,7 @@ import { startSkipLocked } from './skip-locked.ts';
 
 const USAGE = `npm run bench:peers -- [options]
   --jobs <n>     jobs and operations of a round (default 3000)
-  --rounds <n>   rounds, in turns (default 5)
+  --rounds <n>   rounds, alternately (default 5)
   --json         figures for machines`;
 
 interface PeerArguments {

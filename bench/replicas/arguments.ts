@@ -8,7 +8,7 @@ export const USAGE = `npm run bench:replicas -- [options]
   --commit-ms <n>        milliseconds that each flush of the log waits in the second part (default 2)
   --operations <n>       operations of a round (default 2000)
   --keepalives <n>       keepalives of a round (default 20000)
-  --rounds <n>           rounds, in turns (default 3)
+  --rounds <n>           rounds, alternately (default 3)
   --json                 figures for machines
 The wait is PostgreSQL's own commit_delay with commit_siblings 0: the session that flushes the log sleeps first, and commits that come
 meanwhile share the next flush, as the answer of a synchronous standby makes them wait. Locks are held for as long.

@@ -1,5 +1,5 @@
 /**
- * What `npm run bench:replicas` prints. All replicas run all the time, and calls go to one, two or four of them in turns: a process that was just started
+ * What `npm run bench:replicas` prints. All replicas run all the time, and calls go to one, two or four of them alternately: a process that was just started
  * is slower than one that has compiled its code, by more than what is measured.
  */
 import { mkdirSync } from 'node:fs';

@@ -35,7 +35,7 @@ export interface BenchArguments {
 export class ArgumentError extends Error {}
 
 export const USAGE = `npm run bench -- [options]
-  --against <git ref>   builds that commit and measures it in turns with this build
+  --against <git ref>   builds that commit and measures it alternately with this build
   --only <parts>        some of: ${PARTS.join(',')}
   --rounds <n>          rounds of every part (default 5)
   --operations <n>      operations and registrations of a round (default 3000)

@@ -15,7 +15,7 @@ export interface Target {
 }
 
 export interface Took {
-  /** Milliseconds since the last look, by what was done. */
+  /** Milliseconds since the last reading, by what was done. */
   readonly operations: number[];
   readonly reads: number[];
 }

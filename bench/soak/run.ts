@@ -1,6 +1,6 @@
 /**
  * What `npm run soak` prints: whether anything grows that should not, under mixed load for a long time. One replica runs from begin
- * to end and is measured; the other is stopped and killed in turns.
+ * to end and is measured; the other is alternately stopped and killed.
  */
 import { mkdirSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -76,7 +76,7 @@ function targetOf(server: ServerProcess): Target {
   return { client: new LoadClient(server.grpcAddress, server.token), httpPort: server.httpPort };
 }
 
-/** Ends in turns as an update and as a crash do, and comes back. */
+/** Ends alternately as in an update and as in a crash, and comes back. */
 async function restart(server: ServerProcess, target: Target, count: number): Promise<void> {
   const { client } = target;
   target.client = null;

@@ -4,7 +4,7 @@ export function keepShell(): void {
   // After the page is there: its own files come first.
   const register = () =>
     void navigator.serviceWorker.register('/service-worker.js').catch((error: unknown) => {
-      // biome-ignore lint/suspicious/noConsole: the page works, only opening it without a server does not; this is for who looks why
+      // biome-ignore lint/suspicious/noConsole: the page works, only opening it without a server does not; the log says why
       console.warn('the console cannot be kept for when the server is away:', error);
     });
   if (document.readyState === 'complete') register();

@@ -9,7 +9,7 @@ describe('CPU utilisation', () => {
     expect(parseProcStat(text)).toEqual({ busy: 170, total: 1000 });
   });
 
-  it('knows a file that is none', () => {
+  it('measures nothing from a file of another format', () => {
     expect(parseProcStat('')).toBeUndefined();
     expect(parseProcStat('cpu  1 2 x 4\n')).toBeUndefined();
   });

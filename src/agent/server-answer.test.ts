@@ -41,7 +41,7 @@ describe('readServerAnswer', () => {
     ['no state', {}],
     ['a state of another shape', { machine_state: [1] }],
     ['values of another kind', { machine_state: { status: 7, ttl_seconds: 'soon' } }],
-    ['a TTL that is none', { machine_state: { ttl_seconds: -1 } }],
+    ['an invalid TTL', { machine_state: { ttl_seconds: -1 } }],
   ])('is content with %s', (_what, body) => {
     expect(read(200, body)).toEqual({ kind: 'accepted' });
   });

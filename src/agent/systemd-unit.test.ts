@@ -9,7 +9,7 @@ const command = ['/usr/bin/node', '/usr/local/lib/ingot-agent.mjs'];
 const unit = (options: SettingSources['options'] = {}, env: SettingSources['env'] = {}, words = command) =>
   systemdUnit({ sources: { options: { ...needed, ...options }, env, cwd: '/' }, command: words });
 
-/** Everything that systemd would act upon, without the values. */
+/** Everything that systemd would act on, without the values. */
 const directives = (text: string) =>
   text
     .split('\n')

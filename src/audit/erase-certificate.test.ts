@@ -77,5 +77,5 @@ describe('a certificate of an erasure', () => {
     'no JSON',
     '{"document":{},"signature":{}}',
     '{"document":{"format":"x"},"signature":{}}',
-  ])('%j is none', (text) => expect(() => verifyCertificate(text)).toThrow(NotACertificate));
+  ])('%j is not a certificate', (text) => expect(() => verifyCertificate(text)).toThrow(NotACertificate));
 });

@@ -208,7 +208,7 @@ class Members {
     const raw = this.#members.get('leaves');
     if (raw === undefined) return null;
     const entries: unknown = JSON.parse(raw);
-    if (!Array.isArray(entries) || !entries.every(isLeaf)) throw new NotJson('has leaves that are none');
+    if (!Array.isArray(entries) || !entries.every(isLeaf)) throw new NotJson('has invalid leaves');
     return entries.map(([eventId, leaf]) => ({ eventId, leaf }));
   }
 }

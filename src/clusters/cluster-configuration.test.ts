@@ -60,7 +60,7 @@ describe('a cluster’s configuration', () => {
       () => ({ ca_file: '/nowhere' }),
       "cluster-a.ca_file: /nowhere can't be read (ENOENT)",
     ],
-    ['a CA that is none', () => ({ ca_file: file('token') }), 'holds no PEM certificate'],
+    ['an invalid CA', () => ({ ca_file: file('token') }), 'holds no PEM certificate'],
     ['a CA that is broken', () => ({ ca_file: file('garbage') }), 'that can’t be parsed'.replace('’', "'")],
     ['no credentials', () => ({ token_file: undefined }), 'cluster-a: needs exactly one of token_file'],
     ['two credentials', () => ({ token_env: 'X' }), 'cluster-a: needs exactly one of token_file'],

@@ -188,7 +188,7 @@ describe('a Vault', () => {
     ['a path that is not there', {}, 'm-2', 'has no secret bmc/m-2'],
     ['a policy that denies', { fault: 'denied' }, 'm-1', 'does not accept our AppRole'],
     ['a wrong secret id', { secretId: 'x' }, 'm-1', 'does not accept our AppRole'],
-    ['an answer that is none', { fault: 'not_json' }, 'm-1', 'gave no token'],
+    ['an invalid answer', { fault: 'not_json' }, 'm-1', 'gave no token'],
     ['an answer without an end', { fault: 'too_large' }, 'm-1', 'gave an answer that is too large'],
   ])('with %s is a failure for a person', async (_case, changes, machineId, words) => {
     const read = sourceOf(approle());

@@ -24,7 +24,7 @@ describe('a nested report', () => {
     });
   });
 
-  it.each([7, 'text', true, []])('%j is none, and is noted', (value) => {
+  it.each([7, 'text', true, []])('%j is dropped and noted', (value) => {
     expect(readWithNotes(value)).toEqual({ read: undefined, noted: { inventory: expect.any(String) } });
   });
 

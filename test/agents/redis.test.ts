@@ -53,7 +53,7 @@ async function sayOrRegister(server: TestServer, machine: Enrolled): Promise<num
 }
 
 /**
- * Sends keepalives for longer than a time to live, upon which the agent is not lost. Where this host was too slow to send one
+ * Sends keepalives for longer than a time to live, after which the agent is not lost. Where this host was too slow to send one
  * in time, the agent is rightly lost, and it is tried again.
  */
 async function expectKeptAlive(server: TestServer, machine: Enrolled, ttlMs: number): Promise<void> {

@@ -80,7 +80,7 @@ describe('JSON over HTTP', () => {
     expect(await answer.json()).toMatchObject({ machineId });
   });
 
-  test('an operation is started and read, with the names that the documents print', async () => {
+  test('an operation is started and read, with the names of docs/operations-api.md', async () => {
     const machineId = await newMachine(server, { phase: 'MAINTENANCE' });
     const request = { machineId, requestId: 'deploy-1', imageRef: 'rhel-9' };
     const started = await post('baremetal.v2.MachineService/ReimageMachine', JSON.stringify(request));

@@ -96,7 +96,7 @@ const CASES: ReadonlyArray<readonly [string, () => Exchange]> = [
     'a refusal of the caller',
     () => ({ path: GET, headers: { authorization: 'Bearer x' }, body: [asking('m-1')] }),
   ],
-  ['a message that is none', () => ({ path: GET, body: [frame(Buffer.from('ffffff', 'hex'))] })],
+  ['an invalid message', () => ({ path: GET, body: [frame(Buffer.from('ffffff', 'hex'))] })],
   ['no message', () => ({ path: GET, body: [] })],
   ['half of a message', () => ({ path: GET, body: [asking(machineId).subarray(0, 8)] })],
   [

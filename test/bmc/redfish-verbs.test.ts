@@ -114,7 +114,7 @@ describe('the power of a machine', () => {
     expect(bmc.system.resets.at(-1)).toBe('PowerCycle');
   });
 
-  it('is refused in words where the BMC does not offer it, and for a word that is none', async () => {
+  it('is refused in words where the BMC does not offer it, and for an unknown word', async () => {
     bmc.becomes('openbmc');
     const pushed = await power('push-button');
     expect(pushed.error).toMatchObject({ code: 'REDFISH_NOT_OFFERED' });
@@ -210,7 +210,7 @@ describe('the indicator', () => {
     await database.drop();
   });
 
-  it('that can not be switched on leaves nothing behind, and a time that is none is refused', async () => {
+  it('that can not be switched on leaves nothing behind, and an invalid time is refused', async () => {
     bmc.fault = 'forbidden';
     const refused = await refusal(api().locateMachine({ machineId }));
     expect(refused.reason).toBe('BMC_CALL_FAILED');

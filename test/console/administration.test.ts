@@ -65,7 +65,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('administration'), () => {
     expect(machines.map(({ machineId }) => machineId)).toEqual(['listed-1', 'listed-2']);
   });
 
-  it('a pool is made, and a plan that is none is refused before it is sent', async () => {
+  it('a pool is made, and an invalid plan is refused before it is sent', async () => {
     const page = await console.open({ role: 'admin', path: '/pools' });
     await page.getByRole('button', { name: 'New pool' }).click();
     await page.getByRole('dialog').getByRole('textbox').fill('gpu');

@@ -24,7 +24,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('pictures of pages'), () => {
   });
   afterAll(() => console.stop());
 
-  // The others, which need a fleet, are dear.
+  // The others, which need a fleet, are costly.
   it('start looks as it did', { timeout: 60_000 }, () =>
     expectToLook(console, session, { name: 'start', path: '/start' }),
   );

@@ -406,7 +406,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(performance.now() - began).toBeLessThan(7_500);
     });
 
-    it('is stopped by the signal upon which it closes its session', { tags: ['extended'] }, async () => {
+    it('is stopped by the signal on which it closes its session', { tags: ['extended'] }, async () => {
       const received = join(bin, 'received');
       const script = `#!/bin/sh\ntrap 'echo INT > ${received}; exit 255' INT\ntrap 'echo TERM > ${received}; exit 255' TERM\ntouch ${received}\nwhile :; do sleep 0.05; done\n`;
       writeFileSync(join(bin, 'ipmitool'), script);

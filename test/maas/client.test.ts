@@ -259,7 +259,7 @@ describe('whose a machine is', () => {
       },
     );
 
-    it('is asked again, so that one strange answer does not count for ever', async () => {
+    it('is asked again, so that one strange answer does not count forever', async () => {
       const { maas: patient, remove } = await strange();
       const id = await given('ingot');
       await failureOf(patient.release(call, id, PLAIN_RELEASE));

@@ -77,7 +77,7 @@ describe('a read', () => {
     [{ fault: 'truncate_quietly' }, 'MAAS_ANSWER_UNREADABLE'],
     [{ fault: 'drop' }, 'MAAS_ANSWER_LOST'],
     [{ fault: 'unavailable' }, 'MAAS_UNAVAILABLE'],
-  ])('that meets %o for ever is retryable, after three', async (given, code) => {
+  ])('that meets %o forever is retryable, after three', async (given, code) => {
     const id = await ready();
     await fault({ ...given, times: null });
     const asked = await during(async () => {
@@ -282,7 +282,7 @@ describe('many requests', () => {
     await closed(server);
   });
 
-  it('do not wait for ever for their turn', async () => {
+  it('do not wait forever for their turn', async () => {
     const { server, url } = await rawServer(async (_request, response) => {
       await sleep(400);
       response.end('[]');

@@ -71,7 +71,7 @@ describe('an approval is refused', () => {
     ['seeded', 'that says nothing', null],
     ['packed', 'that says nothing', null],
     ['ruled', 'whose manifest is cut off', '{"interface": 2'],
-    ['ruled', 'whose manifest is none', '[]'],
+    ['ruled', 'with an invalid manifest', '[]'],
     ['ruled', 'of an earlier version', '{"interface": 1, "initrd_bytes": 12}'],
     ['ruled', 'with an initramfs of another build', '{"interface": 2, "initrd_bytes": 13}'],
   ])('for workflow %s, with an installer %s', async (workflow, _title, manifest) => {

@@ -299,7 +299,7 @@ function bodyJson(random: SeededRandom, { body }: RestRoute): unknown {
   return Object.fromEntries(names.map((name) => [name, hostileJson(random, 2)]));
 }
 
-/** In a URL: escaped as UTF-8, or as bytes that are none. */
+/** In a URL: escaped as UTF-8, or as invalid UTF-8. */
 function escapedText(random: SeededRandom): string {
   if (random.chance(0.1))
     return random.one(['%00', '%ff', '%ED%A0%80', '%', '%zz', '..%2f..', '%2e%2e', '\u00ff']);

@@ -17,7 +17,7 @@ declare module 'vitest' {
   }
 }
 
-/** The dearest file takes a quarter of it. Programs that outlive their worker, such as Chromium, do not count. */
+/** The costliest file takes a quarter of it. Programs that outlive their worker, such as Chromium, do not count. */
 const LIMIT_SECONDS = 45;
 
 /** Those that have the tag as a whole. */
@@ -54,10 +54,10 @@ export class ExtendedTests implements Reporter {
       console.log(
         `Left to npm run test:all: ${this.#leftFiles} files, and ${count} tests in ${files} others`,
       );
-    this.#failWhereTooDear(modules);
+    this.#failWhereTooCostly(modules);
   }
 
-  #failWhereTooDear(modules: readonly TestModule[]): void {
+  #failWhereTooCostly(modules: readonly TestModule[]): void {
     for (const module of modules) {
       const { processorSeconds = 0 } = module.meta();
       if (processorSeconds < LIMIT_SECONDS) continue;

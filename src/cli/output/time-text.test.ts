@@ -15,7 +15,7 @@ describe('a duration', () => {
     expect(parseDuration(text)).toBe(ms);
   });
 
-  it.each(['', '5', 'm', '-5m', '5 m', '5x', '1e3s', 'Infinity', '5m!'])('%j is none', (text) => {
+  it.each(['', '5', 'm', '-5m', '5 m', '5x', '1e3s', 'Infinity', '5m!'])('%j is refused', (text) => {
     expect(parseDuration(text)).toBeUndefined();
   });
 

@@ -67,7 +67,10 @@ describe('networks', () => {
     expect(parsed && bytes && contains(parsed, bytes)).toBe(expected);
   });
 
-  it.each(['10.0.0.0/33', 'fd00::/129', 'site-a', '10.0.0/8', '', '10.0.0.0/', '1'])('%s is none', (text) => {
-    expect(parseNetwork(text)).toBeNull();
-  });
+  it.each(['10.0.0.0/33', 'fd00::/129', 'site-a', '10.0.0/8', '', '10.0.0.0/', '1'])(
+    '%s is not a network',
+    (text) => {
+      expect(parseNetwork(text)).toBeNull();
+    },
+  );
 });

@@ -59,7 +59,7 @@ export const POWER_WISHES = {
     ipmi: 'cycle',
   },
   nmi: {
-    description: 'send a non-maskable interrupt, upon which a kernel may write its dump',
+    description: 'send a non-maskable interrupt, after which a kernel may write its dump',
     endsIn: null,
     isHard: true,
     redfish: ['Nmi'],

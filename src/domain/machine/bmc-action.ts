@@ -1,4 +1,4 @@
-/** What operators can have a machine's BMC do (docs/bmc.md): rows of MACHINE_ACTIONS. */
+/** What operators can do through a machine's BMC (docs/bmc.md): rows of MACHINE_ACTIONS. */
 import { blockedBecause, busyBecause } from '../operation/gate.ts';
 import type { ActionMachine, MachineActionInfo } from './machine-action.ts';
 

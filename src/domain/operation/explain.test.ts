@@ -417,7 +417,7 @@ describe('explain', () => {
     ['active, and a drain was canceled', { ...SERVING, operation: operation({ status: 'cancelled' }) }],
     ['active by its agent, never provisioned', { ...SERVING, phase: 'FACTORY_READY' }],
     ['ready', { phase: 'READY' }],
-    // An operator has cleared the machine: the operation stays failed for ever.
+    // An operator has cleared the machine: the operation stays failed forever.
     ['active, and a failure was cleared', { ...SERVING, operation: failure('PXE_NOT_FIXABLE') }],
     [
       'ready, and a failure was cleared',

@@ -146,7 +146,7 @@ function called({ type, operationId, rolloutId }: Operation): string {
 
 function failedOperation({ service, conditions }: Machine, operation: Operation | null): Obstacle | null {
   if (!operation?.status.startsWith('failed')) return null;
-  // An operator has cleared it: the operation stays failed for ever, and blocks nothing.
+  // An operator has cleared it: the operation stays failed forever, and blocks nothing.
   if (!isTrue(conditions, 'NeedsIntervention') && !OWNED_BY_OPERATION.includes(service)) return null;
   const { action, advice, who } = nextActionFor(operation);
   const where = operation.error?.step ? ` at ${operation.error.step}` : '';

@@ -15,7 +15,7 @@ const WORKFLOW_TYPE_NAMES: readonly WorkflowType[] = ['ONBOARD', 'DECOMMISSION',
 /** Changes nothing on a machine, so it may start in any phase (docs/hardware.md). */
 export type InspectionType = 'INSPECT';
 
-/** What a person has a machine's BMC do: the power of the machine, and the BMC itself (docs/bmc.md). */
+/** What operators do through a machine's BMC: the power of the machine, and the BMC itself (docs/bmc.md). */
 export type BmcOperationType = 'POWER' | 'BMC';
 
 export type OperationType =

@@ -8,7 +8,7 @@ const FLAGS = ['Retired', 'RMA', 'InCustomerCluster'] as const;
 
 /**
  * What is shown for each stored phase, as "phase, effective state", by the flags that are true and by whether
- * something is under way. Written out, not computed: this is the documents' precedence.
+ * something is under way. Written out, not computed: this is the precedence of docs/api-v1.md.
  */
 const SHOWN: ReadonlyArray<
   readonly [

@@ -26,8 +26,8 @@ describe('what a machine reports of its disks', () => {
   });
 
   it.each([
-    ['a result that is none', { method: 'nvme-format', result: 'wiped' }, 'partial'],
-    ['a method that is none', { method: 'shredder', result: 'erased' }, 'failed'],
+    ['an unknown result', { method: 'nvme-format', result: 'wiped' }, 'partial'],
+    ['an unknown method', { method: 'shredder', result: 'erased' }, 'failed'],
     ['neither', {}, 'failed'],
     ['an overwrite of the ends', { method: 'overwrite-partial', result: 'erased' }, 'partial'],
   ])('never claims more than it shows: %s', (_name, fields, outcome) => {
@@ -61,7 +61,7 @@ describe('what a machine reports of its disks', () => {
     }
   });
 
-  it.each([null, 'erased', 3, [[]]])('is none at all: %j', (given) => {
+  it.each([null, 'erased', 3, [[]]])('%j is not read', (given) => {
     expect(readErased(given)).toBeUndefined();
   });
 

@@ -75,7 +75,7 @@ export interface BootRequest extends BootClaim {
 
 export interface BootAnswer {
   readonly script: string;
-  /** The command line of the kernel, for who boots without a script; null: no installer. */
+  /** The command line of the kernel, for a boot without a script; null: no installer. */
   readonly words: string | null;
   readonly served: 'installer' | 'eraser' | 'disk' | 'question' | 'refused';
   /** Why no installer is served; empty: the state needs none. */

@@ -1,4 +1,4 @@
-/** What a person has a machine's BMC do, as operations of one step (docs/bmc.md). */
+/** What operators do through a machine's BMC, as operations of one step (docs/bmc.md). */
 import { Fault } from '../../domain/error/fault.ts';
 import type { BootWish } from '../../domain/hardware/boot-override.ts';
 import { POWER_WISHES, type PowerWish } from '../../domain/hardware/power-wish.ts';

@@ -164,7 +164,7 @@ describe('a section bmc', () => {
     ['the password itself', { password: 'secret' }, 'Unrecognized key'],
     ['a cipher suite that encrypts nothing', { cipher_suite: 0 }, 'bmc.cipher_suite: '],
     ['a user of several words', { user: 'a b' }, "bmc.user: must be a user's name"],
-    ['a network that is none', { allowed_networks: ['10.0.0.0/33'] }, 'bmc.allowed_networks.0: must be'],
+    ['an invalid network', { allowed_networks: ['10.0.0.0/33'] }, 'bmc.allowed_networks.0: must be'],
     ['no network at all', { allowed_networks: [] }, 'bmc.allowed_networks: '],
   ])('is refused with %s', (_what, fields, words) => {
     const issue = bmc(fields).error?.issues[0];

@@ -2,7 +2,7 @@
  * One call of ipmitool, which opens a session, sends one command and closes the session. The password goes in through
  * the environment: every user of the host can read a command line, the environment by the same user only.
  *
- * A call that has to end early gets SIGINT, the one signal upon which ipmitool closes its session; one that
+ * A call that has to end early gets SIGINT, the one signal on which ipmitool closes its session; one that
  * is merely killed leaves the session open, and a BMC has only a few.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';

@@ -203,7 +203,7 @@ describe('fake/hang-step', () => {
     expect(hangs({ 'fake/hang-step': text }, 'work', 'join')).toBe(hanging);
   });
 
-  it('goes on for ever, and is not polled in a busy loop', async () => {
+  it('goes on forever, and is not polled in a busy loop', async () => {
     const hanging = call({ 'fake/hang-step': 'join', 'fake/step-ms': '10' });
     await can.cluster.join(hanging, 'prod');
     clock.ms += 365 * 24 * 60 * 60 * 1000;

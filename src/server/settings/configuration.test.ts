@@ -102,7 +102,7 @@ describe('a wrong configuration is one line that names the setting, the file and
       'netboot: { approve: [{ name: a, mac_prefixes: ["5"] }] }\n',
       /: netboot\.approve\.0\.mac_prefixes\.0: must be one to six pairs/,
     ],
-    ['a network that is none', 'netboot: { discovery: { networks: [lab] } }\n', /: netboot\.discovery/],
+    ['an invalid network', 'netboot: { discovery: { networks: [lab] } }\n', /: netboot\.discovery/],
     ['a discovery that is neither', 'netboot: { discovery: maybe }\n', /: netboot\.discovery/],
     ['a rule without a name', 'netboot: { approve: [{ vendors: [x] }] }\n', /: netboot\.approve\.0\.name: /],
     [

@@ -92,7 +92,7 @@ describe('a directory of plans', () => {
     expect(readPlanFiles(null)).toEqual([]);
   });
 
-  it('that is not there, or is none, is a problem that names it', () => {
+  it('that is missing, or not a directory, is a problem that names it', () => {
     const missing = join(directory, 'missing');
     expect(problemIn(missing)).toBe(`INGOT_PLANS_DIR: ${missing}: can't be read (ENOENT)`);
     const file = write('file.txt', '');
@@ -115,7 +115,7 @@ describe('a directory of plans', () => {
 
 describe('a wrong file is named with line and reason:', () => {
   it.each<[what: string, line: number, says: RegExp, text: string[]]>([
-    ['YAML that is none', 3, /: Flow sequence .* end with a \]$/, ['plan_id: p', 'steps: [', '']],
+    ['invalid YAML', 3, /: Flow sequence .* end with a \]$/, ['plan_id: p', 'steps: [', '']],
     ['a tab for indentation', 3, /tab/i, ['plan_id: p', 'steps:', '\t- name: a', '\t  reboot: {}']],
     ['a key for the second time', 2, /unique/i, ['plan_id: p', 'plan_id: q', 'steps: []']],
     [

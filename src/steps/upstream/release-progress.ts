@@ -1,4 +1,4 @@
-/** A machine that the upstream is releasing or erasing: waited for, and unblocked where the upstream would wait for ever. */
+/** A machine that the upstream is releasing or erasing: waited for, and unblocked where the upstream would wait forever. */
 import type { StepContext } from '../../engine/step-handler.ts';
 import type { ProviderCall } from '../../providers/provider.ts';
 import type { UpstreamMachine } from '../../providers/upstream.ts';
@@ -10,7 +10,7 @@ export function isLeaving({ state }: UpstreamMachine): boolean {
   return state === 'erasing' || state === 'releasing';
 }
 
-/** An upstream may wait for ever for a machine that it erased and could not switch off. */
+/** An upstream may wait forever for a machine that it erased and could not switch off. */
 export async function observeRelease(
   environment: UpstreamEnvironment,
   context: StepContext,

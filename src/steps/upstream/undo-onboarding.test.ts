@@ -1,4 +1,4 @@
-/** Taking a machine back where its site erases at every release, and MAAS waits for ever for the power to be off. */
+/** Taking a machine back where its site erases at every release, and MAAS waits forever for the power to be off. */
 import { expect, it } from 'vitest';
 import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
 import type { StepContext } from '../../engine/step-handler.ts';

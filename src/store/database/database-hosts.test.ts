@@ -40,7 +40,7 @@ describe('a URL of a database', () => {
 
   it.each([
     ['another scheme', 'mysql://h/db', 'is not a postgresql:// URL'],
-    ['a port that is none', 'postgres://h1:1,h2:x/db', 'is not a postgresql:// URL'],
+    ['an invalid port', 'postgres://h1:1,h2:x/db', 'is not a postgresql:// URL'],
     [
       'a server that takes no writes',
       'postgres://h1,h2/db?target_session_attrs=standby',

@@ -3,7 +3,7 @@ const UNSTORABLE = /[\0\p{Cs}]/gu;
 
 /**
  * JSON that jsonb accepts. Text from a machine may hold anything, and one such character would fail the write of the whole
- * batch, and that of its own operation for ever.
+ * batch, and that of its own operation forever.
  */
 export function toStoredJson(value: unknown): string {
   const json = JSON.stringify(value);

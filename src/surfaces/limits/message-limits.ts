@@ -37,14 +37,14 @@ function limitsOf({ name }: DescMethod): typeof MESSAGE_LIMITS | typeof MANY_IDS
   return MANY_IDS_METHODS.has(name) ? MANY_IDS_LIMITS : MESSAGE_LIMITS;
 }
 
-/** A message of this size is decoded in turns of their own, whatever the call. */
+/** A message of this size is decoded in slices, whatever the call. */
 const LONG_BYTES = 256 * KIB;
 
 export function isDecodedInTurns({ name }: DescMethod, bytes: number): boolean {
   return bytes > LONG_BYTES || MANY_IDS_METHODS.has(name);
 }
 
-/** Such a call is decoded, checked and carried out in turns of their own, so that none of them is long. */
+/** Such a call is decoded, checked and carried out in slices, so that none of them takes long. */
 export function takesManyIds(methodName: string): boolean {
   return MANY_IDS_METHODS.has(methodName.slice(methodName.lastIndexOf('/') + 1));
 }

@@ -12,7 +12,7 @@ import type { CallDependencies, Service } from './service.ts';
 export interface ConnectMount {
   readonly services: readonly Service[];
   readonly dependencies: CallDependencies;
-  /** Answers a path of a service that is none of its methods. */
+  /** Answers a path of a service that names no method. */
   readonly notFound: (request: FastifyRequest, reply: FastifyReply) => void;
 }
 

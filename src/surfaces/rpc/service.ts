@@ -115,7 +115,7 @@ export interface AdmittedCall extends ArrivingCall {
 /** A call with its message. */
 export interface IncomingCall extends AdmittedCall {
   readonly signal: AbortSignal;
-  /** Decodes the request, at once or in turns; throws a Fault when it is malformed. */
+  /** Decodes the request, at once or in slices; throws a Fault when it is malformed. */
   readonly request: () => unknown | Promise<unknown>;
 }
 

@@ -64,7 +64,7 @@ export interface FaultInput {
   /** Which machine; any without them. */
   readonly system_id?: string;
   readonly mac?: string;
-  /** How often; for ever with null. Once without it. */
+  /** How often; forever with null. Once without it. */
   readonly times?: number | null;
   /** Of transport faults: which requests. */
   readonly method?: string;

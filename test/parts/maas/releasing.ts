@@ -1,7 +1,7 @@
 /**
  * How a machine leaves its owner: start_releasing, _release and _finalize_release of models/node.py. Wiping disks is a
  * script that runs before; a power off that fails puts the machine back to where it was, which after a wipe is Disk
- * erasing, for ever.
+ * erasing, forever.
  */
 import { Refusal } from './refusal.ts';
 import type { SimMachine } from './sim-machine.ts';

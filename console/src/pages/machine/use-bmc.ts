@@ -1,4 +1,4 @@
-/** What is asked of a machine's BMC. It is asked when a page opens and upon a click, never by events: a BMC is slow. */
+/** What the page reads from a machine's BMC. It reads when the page opens and after a click, never by events: a BMC is slow. */
 import { createClient } from '@connectrpc/connect';
 import { useQuery } from '@tanstack/react-query';
 import { BmcService } from '../../../../src/gen/baremetal/fleet/v1/bmc_service_pb.ts';

@@ -1,4 +1,4 @@
-/** Machines that are none, to try the console with: they reboot, fail and are reimaged like real ones. */
+/** Simulated machines, to try the console with: they reboot, fail and are reimaged like real ones. */
 import { machines } from '../../api/clients.ts';
 
 export const SIMULATED = 12;

@@ -1,4 +1,4 @@
-/** baremetal.fleet.v1.BmcService: what people have a machine's BMC do. */
+/** baremetal.fleet.v1.BmcService: what operators do through a machine's BMC. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Caller } from '../../../domain/access/caller.ts';
