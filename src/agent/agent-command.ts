@@ -11,13 +11,13 @@ import {
 } from './agent-settings.ts';
 import { type AgentTls, openAgentTls } from './agent-tls.ts';
 import { AGENT_EXITS, type AgentExit } from './exit-codes.ts';
-import { createLoopPulse } from './loop-pulse.ts';
-import { startMachineFigures } from './machine-figures.ts';
+import { startMachineFigures } from './figures/machine-figures.ts';
 import { createJsonPoster } from './post-json.ts';
 import { runAgent } from './run-agent.ts';
-import { connectServiceManager } from './service-manager.ts';
-import { systemdUnit } from './systemd-unit.ts';
-import { openTokenSource, type TokenSource } from './token-source.ts';
+import { createLoopPulse } from './service/loop-pulse.ts';
+import { connectServiceManager } from './service/service-manager.ts';
+import { systemdUnit } from './service/systemd-unit.ts';
+import { openTokenSource, type TokenSource } from './token/token-source.ts';
 
 export interface AgentCommand {
   readonly name: string;

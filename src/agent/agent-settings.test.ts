@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readAgentSettings, type SettingSources } from './agent-settings.ts';
-import { openTokenSource } from './token-source.ts';
+import { openTokenSource } from './token/token-source.ts';
 
 const needed = { server: 'https://ingot.example.com/base', machineId: '1165a9b6', pool: 'gpu' };
 const sources = (options: SettingSources['options'], env: SettingSources['env'] = {}): SettingSources => ({

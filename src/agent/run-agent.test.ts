@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { MachineFigures } from './machine-figures.ts';
+import type { MachineFigures } from './figures/machine-figures.ts';
 import { type HttpAnswer, NoAnswer } from './post-json.ts';
 import { runAgent } from './run-agent.ts';
-import type { TokenSource } from './token-source.ts';
+import type { TokenSource } from './token/token-source.ts';
 
 const identity = {
   machineId: '1165a9b6',

@@ -4,13 +4,13 @@ import { sleep } from '../time/sleep.ts';
 import { type AgentMove, type AgentState, advanceAgent, firstState, registerAgain } from './advance-agent.ts';
 import type { AgentLog } from './agent-log.ts';
 import { AGENT_EXITS, type AgentExit } from './exit-codes.ts';
-import type { LoopPulse } from './loop-pulse.ts';
-import type { MachineFigures } from './machine-figures.ts';
+import type { MachineFigures } from './figures/machine-figures.ts';
 import { type JsonPoster, NoAnswer } from './post-json.ts';
 import { readServerAnswer, type ServerAnswer } from './server-answer.ts';
-import type { ServiceManager } from './service-manager.ts';
-import { createTokenRotation } from './token-rotation.ts';
-import type { TokenSource } from './token-source.ts';
+import type { LoopPulse } from './service/loop-pulse.ts';
+import type { ServiceManager } from './service/service-manager.ts';
+import { createTokenRotation } from './token/token-rotation.ts';
+import type { TokenSource } from './token/token-source.ts';
 
 export interface AgentIdentity {
   readonly machineId: string;

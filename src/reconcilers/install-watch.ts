@@ -1,7 +1,7 @@
 /** Finds installations without a report for too long, and counts each as a failed attempt. */
 
-import { stallNode } from '../operations/nodes/node-report.ts';
 import type { NodeDependencies } from '../operations/nodes/nodes.ts';
+import { stallNode } from '../operations/nodes/report/node-report.ts';
 import type { DatabaseTime } from '../store/clock/database-clock.ts';
 import { stalledNodes } from '../store/nodes/node-lists.ts';
 import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';

@@ -1,4 +1,4 @@
-// @module-tag extended: src/agent/service-manager.test.ts has the protocol of systemd, with-server.test.ts the agent.
+// @module-tag extended: src/agent/service/service-manager.test.ts has the protocol of systemd, with-server.test.ts the agent.
 /** The agent as a service: what it notifies its manager of, and when it exits. */
 
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-// @module-tag extended: story.test.ts registers agents; src/agent/boot.test.ts reads the id of a boot.
+// @module-tag extended: story.test.ts registers agents; src/agent/figures/boot.test.ts reads the id of a boot.
 /** Reboots that no operation explains, as agents report them: an event, and a reason of the lemon score. */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';

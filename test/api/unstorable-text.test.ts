@@ -23,10 +23,10 @@ import { RunService } from '../../src/gen/baremetal/v1/run_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { agentRoutes } from '../../src/surfaces/rest/agent-routes.ts';
-import { netbootRoutes } from '../../src/surfaces/rest/netboot-routes.ts';
-import { nodeBulkRoutes } from '../../src/surfaces/rest/node-bulk-routes.ts';
-import { nodeRoutes } from '../../src/surfaces/rest/node-routes.ts';
-import { reportRoutes } from '../../src/surfaces/rest/report-routes.ts';
+import { netbootRoutes } from '../../src/surfaces/rest/boot/netboot-routes.ts';
+import { nodeBulkRoutes } from '../../src/surfaces/rest/nodes/node-bulk-routes.ts';
+import { nodeRoutes } from '../../src/surfaces/rest/nodes/node-routes.ts';
+import { reportRoutes } from '../../src/surfaces/rest/nodes/report-routes.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 
 let server: TestServer;

@@ -1,6 +1,6 @@
 /** A client of a simulated MAAS, and machines in it. */
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import type { MaasControl, MaasMachine, MaasStatus } from '../../src/providers/maas/maas-control.ts';
+import type { MaasControl, MaasMachine, MaasStatus } from '../../src/providers/maas/client/maas-control.ts';
 import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
 import { until } from '../parts/until.ts';
 import { callFor, maasAt, machineWith, type TestMaas } from './call.ts';

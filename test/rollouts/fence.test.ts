@@ -3,7 +3,7 @@
  * between does to a start that was decided before.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { decidePass } from '../../src/domain/rollout/decide-pass.ts';
+import { decidePass } from '../../src/domain/rollout/decide/decide-pass.ts';
 import { startOnMachine } from '../../src/operations/start/start-on-machine.ts';
 import { operationRules } from '../../src/operations/start/start-operation.ts';
 import { runPass } from '../../src/reconcilers/rollout-runner/run-pass.ts';

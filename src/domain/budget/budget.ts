@@ -1,7 +1,7 @@
 /** A disruption budget: a named limit of the configuration or the API that every start obeys (docs/budgets.md). */
 import { narrowed, type Scope } from '../access/scope.ts';
 import { invalidField, missingField } from '../error/fault.ts';
-import { readAmount } from '../rollout/amount-text.ts';
+import { readAmount } from '../rollout/spec/amount-text.ts';
 import { groupField, type Limit, membersOf } from './limit.ts';
 
 /** As it was written. */

@@ -7,8 +7,8 @@ import { parseScope, type Scope, type ScopedMachine } from '../access/scope.ts';
 import { Fault, invalidField } from '../error/fault.ts';
 import { MACHINE_FILTER, type MachineAttribute } from '../filter/machine-filter.ts';
 import type { Machine } from '../machine/machine.ts';
-import { checkGroupField } from '../rollout/group-field.ts';
-import type { Amount, GroupLimit } from '../rollout/rollout-spec.ts';
+import { checkGroupField } from '../rollout/spec/group-field.ts';
+import type { Amount, GroupLimit } from '../rollout/spec/rollout-spec.ts';
 
 export interface Limit {
   /** As refusals name it: "budget racks", "rollout ro-…". Two limits of one name, filter and field share their count. */

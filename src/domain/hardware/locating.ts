@@ -1,6 +1,6 @@
 /** The indicator of a machine, which is on so that people find it. The server switches it off when its time is over. */
 import { invalidField } from '../error/fault.ts';
-import { readDuration } from '../rollout/duration-text.ts';
+import { readDuration } from '../rollout/spec/duration-text.ts';
 
 export interface Locating {
   readonly since: string;

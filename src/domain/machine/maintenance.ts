@@ -1,6 +1,6 @@
 /** Maintenance that a machine is in: since when, until when, why, on whose order (docs/maintenance.md). */
 import { invalidField, missingField } from '../error/fault.ts';
-import { readDuration } from '../rollout/duration-text.ts';
+import { readDuration } from '../rollout/spec/duration-text.ts';
 import { checkText } from './machine-input.ts';
 import type { Phase } from './phase.ts';
 

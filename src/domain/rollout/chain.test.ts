@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sampleMachine } from '../machine/machine.fixture.ts';
 import { afterStep, chainProblem } from './chain.ts';
-import type { RolloutStep } from './rollout-spec.ts';
+import type { RolloutStep } from './spec/rollout-spec.ts';
 
 const ENTER: RolloutStep = { verb: 'enter-maintenance', durationMs: null, reason: '', exitWhenOver: false };
 const EXIT: RolloutStep = { verb: 'exit-maintenance' };

@@ -8,7 +8,7 @@ import type { Machine } from '../machine/machine.ts';
 import { type Phase, phaseLifecycle } from '../machine/phase.ts';
 import { HARDWARE_OPERATIONS } from '../operation/hardware-operation.ts';
 import { PHASE_GATED_TYPES } from '../operation/phase-gated-type.ts';
-import type { RolloutStep } from './rollout-spec.ts';
+import type { RolloutStep } from './spec/rollout-spec.ts';
 
 export type RolloutVerb = RolloutStep['verb'];
 

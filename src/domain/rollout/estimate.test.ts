@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type DurationHistory, estimateOf, roundsOf, type WaveEstimate } from './estimate.ts';
-import type { Gate, RolloutSpec, RolloutStep } from './rollout-spec.ts';
+import type { Gate, RolloutSpec, RolloutStep } from './spec/rollout-spec.ts';
 
 const STEPS: RolloutStep[] = [
   { verb: 'enter-maintenance', durationMs: null, reason: '', exitWhenOver: false },

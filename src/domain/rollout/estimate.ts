@@ -6,8 +6,8 @@
 import type { OperationType } from '../operation/operation-type.ts';
 import type { RolloutVerb } from './chain.ts';
 import { nextClosing, nextOpening } from './open-window.ts';
-import type { Gate, RolloutSpec, RolloutStep } from './rollout-spec.ts';
-import { operationTypeOf } from './step-type.ts';
+import type { Gate, RolloutSpec, RolloutStep } from './spec/rollout-spec.ts';
+import { operationTypeOf } from './spec/step-type.ts';
 
 /** How long operations of a type took. */
 export interface TypeDuration {

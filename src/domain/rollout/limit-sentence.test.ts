@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { usedUpLimits } from './limit-sentence.ts';
-import type { Amount, GroupLimit, RolloutSpec } from './rollout-spec.ts';
+import type { Amount, GroupLimit, RolloutSpec } from './spec/rollout-spec.ts';
 
 const COUNTS = { pending: 6, running: 2, succeeded: 1, failed: 1, skipped: 0, canceled: 0, ineligible: 90 };
 

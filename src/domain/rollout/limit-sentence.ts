@@ -1,8 +1,9 @@
 /** Which limits keep a rollout from starting its next machine, and which of its machines use them up. */
-import { allowedOf } from './amount.ts';
-import type { PassView } from './pass-view.ts';
+
+import type { PassView } from './decide/pass-view.ts';
 import type { MachineCounts } from './rollout.ts';
 import { machinesIn } from './rollout-state.ts';
+import { allowedOf } from './spec/amount.ts';
 
 interface LimitsInView extends Pick<PassView, 'spec' | 'underWay' | 'occupants'> {
   readonly totals: MachineCounts;

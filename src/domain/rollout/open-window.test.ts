@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isOpenAt, nextClosing, nextOpening } from './open-window.ts';
-import type { Blackout, Window } from './rollout-spec.ts';
+import type { Blackout, Window } from './spec/rollout-spec.ts';
 
 const at = (text: string) => new Date(text);
 const minutes = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));

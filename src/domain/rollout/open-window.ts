@@ -1,5 +1,5 @@
 /** When a rollout may start machines: inside one of its windows, and on none of its black-out days. */
-import type { Blackout, Weekday, Window } from './rollout-spec.ts';
+import type { Blackout, Weekday, Window } from './spec/rollout-spec.ts';
 
 export interface Opening {
   readonly windows: readonly Window[];

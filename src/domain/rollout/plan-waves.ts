@@ -1,7 +1,7 @@
 /** Which machine is in which wave, and in which order the machines of a wave have their turn. */
-import { machinesOf } from './amount.ts';
-import { amountText } from './amount-text.ts';
-import type { WavePlan } from './rollout-spec.ts';
+import { machinesOf } from './spec/amount.ts';
+import { amountText } from './spec/amount-text.ts';
+import type { WavePlan } from './spec/rollout-spec.ts';
 
 export interface PlannedMachine {
   readonly machineId: string;

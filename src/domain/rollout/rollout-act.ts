@@ -1,5 +1,5 @@
 /** What people do to a rollout that exists (docs/rollouts.md). */
-import type { Amount, GroupLimit, StopRules, Window } from './rollout-spec.ts';
+import type { Amount, GroupLimit, StopRules, Window } from './spec/rollout-spec.ts';
 
 /** Only what is set changes. */
 export interface LimitChanges {

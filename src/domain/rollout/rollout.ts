@@ -1,5 +1,5 @@
 /** A rollout as it is stored, and the states of its parts (docs/rollouts.md). */
-import type { Gate, RolloutSpec } from './rollout-spec.ts';
+import type { Gate, RolloutSpec } from './spec/rollout-spec.ts';
 
 export type RolloutState =
   | 'scheduled'

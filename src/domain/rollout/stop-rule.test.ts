@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { StopRules } from './rollout-spec.ts';
+import type { StopRules } from './spec/rollout-spec.ts';
 import { heldRule, NO_FAILURES, withFailure } from './stop-rule.ts';
 
 const NONE: StopRules = {

@@ -1,5 +1,5 @@
 /** The rules that stop a rollout. Failures count from the last resume or retry. */
-import type { StopRules } from './rollout-spec.ts';
+import type { StopRules } from './spec/rollout-spec.ts';
 
 /** Failures since the last resume or retry. */
 export interface FailureTally {

@@ -1,7 +1,8 @@
 /** What holds a rollout up right now, in one sentence. */
+
+import type { PassView, WaveInView } from './decide/pass-view.ts';
 import { usedUpLimits } from './limit-sentence.ts';
 import { isOpenAt, nextOpening } from './open-window.ts';
-import type { PassView, WaveInView } from './pass-view.ts';
 import type { MachineCounts, RolloutState } from './rollout.ts';
 
 interface Situation extends Pick<PassView, 'spec' | 'now' | 'putOff' | 'underWay' | 'occupants'> {

@@ -21,8 +21,8 @@ import { lockMachines, writeMachines } from '../../store/machines/machine-rows.t
 import { findMachines } from '../../store/machines/machines.ts';
 import { startedBy } from '../../store/operations/find-operations.ts';
 import { machineChanges, machineEvent } from '../machines/inventory.ts';
-import { readInventory } from '../nodes/inventory-input.ts';
-import { freeAddresses } from '../nodes/node-inventory.ts';
+import { readInventory } from '../nodes/report/inventory-input.ts';
+import { freeAddresses } from '../nodes/report/node-inventory.ts';
 
 interface InventoryDependencies {
   readonly database: Database;

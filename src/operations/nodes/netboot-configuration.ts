@@ -6,7 +6,7 @@ import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
 import type { ApprovalRule } from '../../domain/install/approval-rule.ts';
 import type { InstallProfile } from '../../domain/install/install-profile.ts';
-import { VERIFICATIONS } from './boot-script.ts';
+import { VERIFICATIONS } from './boot/boot-script.ts';
 import { readInstallProfile } from './install-profile-input.ts';
 import { PROFILE_NAME } from './node-input.ts';
 

@@ -25,6 +25,9 @@ import {
 } from '../../store/nodes/inserted-media.ts';
 import { findNode, type LockedNode, type NodeChange } from '../../store/nodes/nodes.ts';
 import { createBurnInOrders } from '../hardware/burn-in-orders.ts';
+import type { BootDependencies } from './boot/node-boot.ts';
+import { bootUrlForOperation, type ServerUrls, secretOfBootUrl } from './boot/operation-boot-url.ts';
+import type { UnifiedDependencies } from './boot/unified-boot.ts';
 import { ERASABLE, eraseGivenUp, eraseOrdered, notErasable } from './erase-orders.ts';
 import {
   formatObstacle,
@@ -36,12 +39,9 @@ import {
   preparedInstall,
   profileNameOf,
 } from './install-plan.ts';
-import type { BootDependencies } from './node-boot.ts';
 import { moveNode, type NodeCause } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';
 import { addNode, changeAndLog } from './nodes.ts';
-import { bootUrlForOperation, type ServerUrls, secretOfBootUrl } from './operation-boot-url.ts';
-import type { UnifiedDependencies } from './unified-boot.ts';
 
 interface InstallDependencies extends BootDependencies, UnifiedDependencies {}
 

@@ -7,7 +7,7 @@ import type { Rollout, RolloutState } from '../../domain/rollout/rollout.ts';
 import type { LimitChanges, RolloutAct } from '../../domain/rollout/rollout-act.ts';
 import { rolloutEnded, waveNotWaiting, wrongRolloutState } from '../../domain/rollout/rollout-faults.ts';
 import { isEnded } from '../../domain/rollout/rollout-state.ts';
-import { checkDeadline } from '../../domain/rollout/spec-input.ts';
+import { checkDeadline } from '../../domain/rollout/spec/spec-input.ts';
 import { type FailureTally, NO_FAILURES } from '../../domain/rollout/stop-rule.ts';
 import {
   approveWave,

@@ -8,7 +8,7 @@ import { Fault } from '../../domain/error/fault.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Plan, StepDefaults } from '../../domain/operation/plan.ts';
 import { afterStep } from '../../domain/rollout/chain.ts';
-import type { RolloutStep } from '../../domain/rollout/rollout-spec.ts';
+import type { RolloutStep } from '../../domain/rollout/spec/rollout-spec.ts';
 import type { InstallFacts } from '../../providers/network-installs.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Database } from '../../store/database/database.ts';

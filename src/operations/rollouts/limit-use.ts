@@ -1,10 +1,10 @@
 /** How much of each limit and budget of a rollout is used right now: of each the group that has the least left. */
 import { hasTerms, type Scope } from '../../domain/access/scope.ts';
 import { type Limit, limitsOfRollout } from '../../domain/budget/limit.ts';
-import { allowedOf } from '../../domain/rollout/amount.ts';
 import type { Rollout } from '../../domain/rollout/rollout.ts';
 import { isEnded, machinesIn } from '../../domain/rollout/rollout-state.ts';
-import { takesOutOfService } from '../../domain/rollout/step-type.ts';
+import { allowedOf } from '../../domain/rollout/spec/amount.ts';
+import { takesOutOfService } from '../../domain/rollout/spec/step-type.ts';
 import type { BudgetBook } from '../../store/budgets/budget-book.ts';
 import { listBudgets } from '../../store/budgets/budgets.ts';
 import type { GroupUse } from '../../store/budgets/group-sql.ts';

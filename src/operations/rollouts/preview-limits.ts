@@ -2,10 +2,10 @@
 import type { Caller } from '../../domain/access/caller.ts';
 import type { Scope } from '../../domain/access/scope.ts';
 import { groupText, type Limit } from '../../domain/budget/limit.ts';
-import { allowedOf } from '../../domain/rollout/amount.ts';
 import type { GroupInWave } from '../../domain/rollout/estimate.ts';
-import type { RolloutSpec } from '../../domain/rollout/rollout-spec.ts';
-import { takesOutOfService } from '../../domain/rollout/step-type.ts';
+import { allowedOf } from '../../domain/rollout/spec/amount.ts';
+import type { RolloutSpec } from '../../domain/rollout/spec/rollout-spec.ts';
+import { takesOutOfService } from '../../domain/rollout/spec/step-type.ts';
 import type { GroupUse } from '../../store/budgets/group-sql.ts';
 import { groupsInWaves } from '../../store/budgets/groups-in-waves.ts';
 import { unavailableByGroup } from '../../store/budgets/unavailable-by-group.ts';

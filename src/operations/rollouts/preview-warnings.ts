@@ -1,8 +1,8 @@
 /** What is allowed in a rollout, and may surprise. Each warning is one sentence. */
 import { PHASE_GATED_TYPES } from '../../domain/operation/phase-gated-type.ts';
-import { durationText } from '../../domain/rollout/duration-text.ts';
 import type { Estimate } from '../../domain/rollout/estimate.ts';
-import type { RolloutSpec, RolloutStep, StopRules } from '../../domain/rollout/rollout-spec.ts';
+import { durationText } from '../../domain/rollout/spec/duration-text.ts';
+import type { RolloutSpec, RolloutStep, StopRules } from '../../domain/rollout/spec/rollout-spec.ts';
 import type { MachinesAtWork } from '../../store/rollouts/machines-at-work.ts';
 import type { ResolvedRollout } from './resolve-rollout.ts';
 

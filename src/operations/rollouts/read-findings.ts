@@ -3,8 +3,8 @@ import type { Metrics } from '../../domain/agent/agent.ts';
 import { checkFilter } from '../../domain/filter/check.ts';
 import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
-import type { Finding } from '../../domain/rollout/pass-view.ts';
-import type { MetricRule, StopRules } from '../../domain/rollout/rollout-spec.ts';
+import type { Finding } from '../../domain/rollout/decide/pass-view.ts';
+import type { MetricRule, StopRules } from '../../domain/rollout/spec/rollout-spec.ts';
 import { type KeepaliveStore, KeepalivesAway } from '../../store/agents/keepalive-store.ts';
 import type { Database } from '../../store/database/database.ts';
 import {

@@ -11,8 +11,8 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import type { ApprovalRule } from '../../domain/operation/approval.ts';
 import { groupsOfMachine } from '../../domain/rollout/machine-groups.ts';
 import { type PlannedMachine, type PlannedWave, planWaves } from '../../domain/rollout/plan-waves.ts';
-import type { Gate, RolloutSpec } from '../../domain/rollout/rollout-spec.ts';
-import { STEP_METHODS, type StepMethod } from '../../domain/rollout/step-method.ts';
+import type { Gate, RolloutSpec } from '../../domain/rollout/spec/rollout-spec.ts';
+import { STEP_METHODS, type StepMethod } from '../../domain/rollout/spec/step-method.ts';
 import { listMachines } from '../../store/machines/list.ts';
 import { findMachines } from '../../store/machines/machines.ts';
 import { type DecidedStep, eligibilityOf } from './eligibility.ts';
@@ -26,7 +26,7 @@ export interface ResolvedMachine {
   /** As the start of its first step would be refused; empty: eligible. */
   readonly errorCode: string;
   readonly message: string;
-  /** As MachineInView has them (src/domain/rollout/pass-view.ts). */
+  /** As MachineInView has them (src/domain/rollout/decide/pass-view.ts). */
   readonly groups: readonly string[];
 }
 

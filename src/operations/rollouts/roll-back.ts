@@ -5,7 +5,7 @@ import {
   rolloutNotFound,
   wrongRolloutState,
 } from '../../domain/rollout/rollout-faults.ts';
-import type { RolloutSpec, RolloutStep } from '../../domain/rollout/rollout-spec.ts';
+import type { RolloutSpec, RolloutStep } from '../../domain/rollout/spec/rollout-spec.ts';
 import { reimagedMachines } from '../../store/rollouts/earlier-images.ts';
 import { findRollout } from '../../store/rollouts/find-rollouts.ts';
 import { findByRequest } from '../../store/rollouts/insert-rollout.ts';

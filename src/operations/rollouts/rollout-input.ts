@@ -1,7 +1,7 @@
 /** What a spec names must exist: checked once for all machines, with the field that names it. */
 import type { Scope } from '../../domain/access/scope.ts';
 import { type Fault, invalidField } from '../../domain/error/fault.ts';
-import type { RolloutSpec, RolloutStep } from '../../domain/rollout/rollout-spec.ts';
+import type { RolloutSpec, RolloutStep } from '../../domain/rollout/spec/rollout-spec.ts';
 import { poolExists } from '../../store/agents/pools.ts';
 import type { Database } from '../../store/database/database.ts';
 import { findPlan } from '../plans/plans.ts';

@@ -2,8 +2,8 @@
 import type { Scope } from '../../domain/access/scope.ts';
 import type { Overwrite } from '../../domain/install/erasure.ts';
 import type { StepDefaults } from '../../domain/operation/plan.ts';
-import { durationText } from '../../domain/rollout/duration-text.ts';
-import type { RolloutStep } from '../../domain/rollout/rollout-spec.ts';
+import { durationText } from '../../domain/rollout/spec/duration-text.ts';
+import type { RolloutStep } from '../../domain/rollout/spec/rollout-spec.ts';
 import type { RunType } from '../../domain/v1/run-type.ts';
 import type { DecommissionMode } from '../../domain/workflow/stage.ts';
 import { eraseRules } from '../start/erase-machine.ts';

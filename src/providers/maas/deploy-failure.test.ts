@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { MaasEvent } from './client/maas-control.ts';
 import { isDatasourceFailure } from './deploy-failure.ts';
-import type { MaasEvent } from './maas-control.ts';
 
 /** The oldest first, as they happen. */
 function events(...lines: (readonly [type: string, description: string])[]): MaasEvent[] {

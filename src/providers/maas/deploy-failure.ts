@@ -5,7 +5,7 @@
  * hour MAAS fails the deployment. Earlier in every deployment the installer searches for the same datasource, and finds it.
  * So what counts is the last event of the installation, and not whether a datasource was ever mentioned.
  */
-import type { MaasEvent } from './maas-control.ts';
+import type { MaasEvent } from './client/maas-control.ts';
 
 const OF_INSTALLATION = /^Node (?:post-)?installation/i;
 const BEGINS = { type: 'Node changed status', description: /to 'Deploying'$/ } as const;

@@ -4,7 +4,7 @@
  * the evidence, from the one on that was the newest when the release was requested.
  */
 import type { ErasureMark, ErasureProgress, ErasureReport, UpstreamReadCall } from '../upstream.ts';
-import type { MaasControl, MaasEvent, MaasWipe } from './maas-control.ts';
+import type { MaasControl, MaasEvent, MaasWipe } from './client/maas-control.ts';
 
 /** The types of MAAS' events. */
 const ERASED: readonly string[] = ['Disks erased', 'Release scripts executed successfully.'];

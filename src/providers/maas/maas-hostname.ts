@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Machine } from '../../domain/machine/machine.ts';
-import { MaasFailure } from './maas-failure.ts';
+import { MaasFailure } from './client/maas-failure.ts';
 
 /** Of one part of a DNS name. */
 const MAX_LENGTH = 63;

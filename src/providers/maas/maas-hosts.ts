@@ -5,7 +5,7 @@ import { StepFailure } from '../../engine/step-handler.ts';
 import type { DeployedHostKeys } from '../../hosts/host-key.ts';
 import type { HostDirectory } from '../../hosts/ssh-hosts.ts';
 import type { ProviderCall } from '../provider.ts';
-import type { MaasControl } from './maas-control.ts';
+import type { MaasControl } from './client/maas-control.ts';
 import { machineByMac, notDeployed } from './machine-by-mac.ts';
 import { checkMacAddresses } from './start-checks.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MaasReadCall, MaasResource } from './maas-control.ts';
+import type { MaasReadCall, MaasResource } from './client/maas-control.ts';
 import { createMaasImages, isImage } from './maas-images.ts';
 import { MemoryMaas } from './memory-maas.fixture.ts';
 

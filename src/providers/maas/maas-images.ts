@@ -4,7 +4,13 @@
  * "ubuntu/noble": MAAS is always given the release's name, because before 3.6 it takes no other.
  */
 import { StepFailure } from '../../engine/step-handler.ts';
-import type { MaasControl, MaasImage, MaasMachine, MaasReadCall, MaasResource } from './maas-control.ts';
+import type {
+  MaasControl,
+  MaasImage,
+  MaasMachine,
+  MaasReadCall,
+  MaasResource,
+} from './client/maas-control.ts';
 
 const IMAGE = /^(?:([A-Za-z0-9][A-Za-z0-9._+-]{0,63})\/)?([A-Za-z0-9][A-Za-z0-9._+-]{0,63})$/;
 /** A MAAS may have hundreds. */

@@ -1,6 +1,6 @@
 /** A machine of a MAAS in the words that every upstream has. Which of MAAS' states means what is decided here alone. */
 import type { UpstreamMachine, UpstreamState } from '../upstream.ts';
-import type { MaasMachine, MaasStatus } from './maas-control.ts';
+import type { MaasMachine, MaasStatus } from './client/maas-control.ts';
 import { imageText, isImage } from './maas-images.ts';
 
 /** Its record in MAAS goes with it, so that it need not be read twice. */

@@ -4,7 +4,7 @@
  * a reimage has released anything.
  */
 import type { UpstreamNetboot } from '../provider.ts';
-import type { MaasControl } from './maas-control.ts';
+import type { MaasControl } from './client/maas-control.ts';
 import { imageText, type MaasImages } from './maas-images.ts';
 import { machineByMac, notDeployed } from './machine-by-mac.ts';
 

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Labels } from '../../domain/machine/machine.ts';
-import type { MaasCommissioning } from './maas-control.ts';
+import type { MaasCommissioning } from './client/maas-control.ts';
 
 /** MAAS' own rules: a value that it would refuse is refused where it is configured. */
 const RULES = {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { ProviderCall, RemoteExec } from '../provider.ts';
-import type { MaasControl, MaasPowerState, MaasStatus } from './maas-control.ts';
+import type { MaasControl, MaasPowerState, MaasStatus } from './client/maas-control.ts';
 import { createMaasPower } from './maas-power.ts';
 import { MemoryMaas } from './memory-maas.fixture.ts';
 

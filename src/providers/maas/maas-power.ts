@@ -8,8 +8,8 @@
 import { StepFailure } from '../../engine/step-handler.ts';
 import { hostBootId, rebootHost } from '../../hosts/host-boot.ts';
 import type { BootState, Inspect, PowerControl, ProbeResult, ProviderCall, RemoteExec } from '../provider.ts';
-import type { MaasControl, MaasMachine } from './maas-control.ts';
-import { lockedProblem } from './maas-ownership.ts';
+import type { MaasControl, MaasMachine } from './client/maas-control.ts';
+import { lockedProblem } from './client/maas-ownership.ts';
 import { machineByMac, notDeployed } from './machine-by-mac.ts';
 
 const POLL_AFTER_MS = 5_000;

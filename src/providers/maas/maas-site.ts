@@ -9,12 +9,12 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { publicKeyOf } from '../../hosts/ssh-configuration.ts';
 import { usableIdentity } from '../../hosts/ssh-session.ts';
+import type { MaasPower, MaasSite } from './client/maas-control.ts';
 import {
   type MaasConfiguration,
   type MaasPowerConfiguration,
   readPowerPassword,
 } from './maas-configuration.ts';
-import type { MaasPower, MaasSite } from './maas-control.ts';
 import { resolveOptions } from './maas-options.ts';
 
 const IPMI_PORT = 623;

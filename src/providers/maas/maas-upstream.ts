@@ -2,8 +2,8 @@
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { DeployedImages, ProviderCall } from '../provider.ts';
 import type { Upstream, UpstreamDeployment, UpstreamListing, UpstreamSite } from '../upstream.ts';
+import type { MaasControl, MaasListing, MaasSite } from './client/maas-control.ts';
 import { isDatasourceFailure } from './deploy-failure.ts';
-import type { MaasControl, MaasListing, MaasSite } from './maas-control.ts';
 import { erasureProgress, erasureReport, markErasure } from './maas-erasure.ts';
 import { hostnamesOf, isHostnameTaken } from './maas-hostname.ts';
 import { imageText, type MaasImages, parseImage } from './maas-images.ts';

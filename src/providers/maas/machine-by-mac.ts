@@ -1,7 +1,7 @@
 /** A machine as MAAS has it, known by nothing but its addresses. */
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import type { MaasControl, MaasMachine, MaasReadCall } from './maas-control.ts';
+import type { MaasControl, MaasMachine, MaasReadCall } from './client/maas-control.ts';
 
 export async function machineByMac(
   maas: Pick<MaasControl, 'findByMac'>,

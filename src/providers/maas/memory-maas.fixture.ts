@@ -2,8 +2,8 @@
 import { NO_CONTROL_PLANE } from '../../steps/control-plane.fixture.ts';
 import type { ControlPlane } from '../../steps/control-plane.ts';
 import type { Provider } from '../provider.ts';
-import { sampleRecord, upstreamOver } from './maas-control.fixture.ts';
-import type { MaasDeployment, MaasEvent, MaasImage, MaasMachine, MaasStatus } from './maas-control.ts';
+import { sampleRecord, upstreamOver } from './client/maas-control.fixture.ts';
+import type { MaasDeployment, MaasEvent, MaasImage, MaasMachine, MaasStatus } from './client/maas-control.ts';
 import { createMaasImages, imageText } from './maas-images.ts';
 import { createMaasNetboot } from './maas-netboot.ts';
 import { createDeployedImages } from './maas-upstream.ts';

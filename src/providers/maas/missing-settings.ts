@@ -7,7 +7,7 @@
  */
 import type { ProviderCall } from '../provider.ts';
 import type { MissingSettings } from '../upstream.ts';
-import type { MaasChanges, MaasControl, MaasMachine, MaasStatus } from './maas-control.ts';
+import type { MaasChanges, MaasControl, MaasMachine, MaasStatus } from './client/maas-control.ts';
 
 const UNUSED: readonly MaasStatus[] = ['New', 'Ready', 'Failed commissioning', 'Failed testing', 'Broken'];
 

@@ -6,7 +6,7 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { Provider, StartCheck } from '../provider.ts';
-import type { MaasSite } from './maas-control.ts';
+import type { MaasSite } from './client/maas-control.ts';
 import { checkImageName } from './maas-images.ts';
 
 export interface MaasStartCheckDependencies {

@@ -4,7 +4,7 @@ import { checkFilter } from '../../domain/filter/check.ts';
 import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
 import { groupsOfMachine } from '../../domain/rollout/machine-groups.ts';
-import type { RolloutSpec } from '../../domain/rollout/rollout-spec.ts';
+import type { RolloutSpec } from '../../domain/rollout/spec/rollout-spec.ts';
 import { eligibilityOf } from '../../operations/rollouts/eligibility.ts';
 import type { RolloutDependencies } from '../../operations/rollouts/rollout-dependencies.ts';
 import { addMachines, lastWaveOf, newMatches } from '../../store/rollouts/follow-machines.ts';

@@ -2,8 +2,8 @@
 import { checkFilter } from '../../domain/filter/check.ts';
 import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
-import { decidePass } from '../../domain/rollout/decide-pass.ts';
-import type { PassDecision, PassView } from '../../domain/rollout/pass-view.ts';
+import { decidePass } from '../../domain/rollout/decide/decide-pass.ts';
+import type { PassDecision, PassView } from '../../domain/rollout/decide/pass-view.ts';
 import { isEnded } from '../../domain/rollout/rollout-state.ts';
 import { type CancelDependencies, cancelOperation } from '../../operations/act/cancel-operation.ts';
 import { type FindingsDependencies, readFindings } from '../../operations/rollouts/read-findings.ts';

@@ -2,8 +2,8 @@
 import { parseScope } from '../../domain/access/scope.ts';
 import { limitsOfRollout } from '../../domain/budget/limit.ts';
 import { Fault } from '../../domain/error/fault.ts';
-import type { StartOrder } from '../../domain/rollout/pass-view.ts';
-import type { RolloutStep } from '../../domain/rollout/rollout-spec.ts';
+import type { StartOrder } from '../../domain/rollout/decide/pass-view.ts';
+import type { RolloutStep } from '../../domain/rollout/spec/rollout-spec.ts';
 import type { RolloutDependencies } from '../../operations/rollouts/rollout-dependencies.ts';
 import { rulesOfStep } from '../../operations/rollouts/step-rules.ts';
 import { startOnMachine } from '../../operations/start/start-on-machine.ts';

@@ -8,7 +8,7 @@ import { parseFilter } from '../../domain/filter/parse.ts';
 import { filterPredicate } from '../../domain/filter/predicate.ts';
 import { KeyedRate } from '../../domain/limit/keyed-rate.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
-import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
+import type { BootDependencies } from '../../operations/nodes/boot/node-boot.ts';
 import { FileDigests } from '../../store/nodes/file-digests.ts';
 import { perMinute } from '../../surfaces/limits/limits-configuration.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';

@@ -1,6 +1,6 @@
 /** The loops that keep presence, installations, service states and metric samples up to date. */
 import type { Logger } from 'pino';
-import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
+import type { BootDependencies } from '../../operations/nodes/boot/node-boot.ts';
 import { ApprovalExpiry } from '../../reconcilers/approval-expiry.ts';
 import { CountFolding } from '../../reconcilers/count-folding.ts';
 import { FleetSampler } from '../../reconcilers/fleet-sampler.ts';

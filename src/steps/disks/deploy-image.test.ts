@@ -1,7 +1,7 @@
 // @module-tag extended: maas/reimage.test.ts deploys an image; this has each answer of an upstream.
 /** The proofs of step-proofs.test.ts, for an image that a MAAS deploys: a crash or a cancel at every point. */
 import { describe, expect, it } from 'vitest';
-import type { MaasStatus } from '../../providers/maas/maas-control.ts';
+import type { MaasStatus } from '../../providers/maas/client/maas-control.ts';
 import { imageText } from '../../providers/maas/maas-images.ts';
 import { MemoryMaas, WORK_MS } from '../../providers/maas/memory-maas.fixture.ts';
 import { NO_CONTROL_PLANE } from '../control-plane.fixture.ts';

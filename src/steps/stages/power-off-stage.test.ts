@@ -5,7 +5,7 @@ import { START, sampleJob, sampleStep } from '../../engine/job.fixture.ts';
 import { hold } from '../../engine/job-holder.fixture.ts';
 import { MemoryJobStore } from '../../engine/memory-job-store.fixture.ts';
 import { StepFailure, type StepHandler } from '../../engine/step-handler.ts';
-import { sampleRecord, upstreamOver } from '../../providers/maas/maas-control.fixture.ts';
+import { sampleRecord, upstreamOver } from '../../providers/maas/client/maas-control.fixture.ts';
 
 import type { UpstreamEnvironment } from '../upstream/upstream-environment.ts';
 import { UPSTREAM_STAGES } from './upstream-stages.ts';

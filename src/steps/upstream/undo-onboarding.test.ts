@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
 import type { StepContext } from '../../engine/step-handler.ts';
-import { sampleRecord, upstreamOver } from '../../providers/maas/maas-control.fixture.ts';
-import type { MaasStatus } from '../../providers/maas/maas-control.ts';
+import { sampleRecord, upstreamOver } from '../../providers/maas/client/maas-control.fixture.ts';
+import type { MaasStatus } from '../../providers/maas/client/maas-control.ts';
 
 import { NO_CONTROL_PLANE } from '../control-plane.fixture.ts';
 import { takeBack } from './undo-onboarding.ts';

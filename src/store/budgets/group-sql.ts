@@ -2,7 +2,7 @@
 
 import type { Occupant } from '../../domain/budget/budget-exceeded.ts';
 import type { GroupField, Limit } from '../../domain/budget/limit.ts';
-import { allowedOf } from '../../domain/rollout/amount.ts';
+import { allowedOf } from '../../domain/rollout/spec/amount.ts';
 import { MACHINE_FILTER_COLUMNS } from '../filter/machine-columns.ts';
 import { scopeCondition } from '../filter/scope-condition.ts';
 import type { SqlCondition, SqlValue } from '../filter/to-sql.ts';

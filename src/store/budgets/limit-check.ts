@@ -18,7 +18,7 @@ import { counts, groupOf, type Limit } from '../../domain/budget/limit.ts';
 import type { Fault } from '../../domain/error/fault.ts';
 import { availability } from '../../domain/machine/availability.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
-import { allowedOf } from '../../domain/rollout/amount.ts';
+import { allowedOf } from '../../domain/rollout/spec/amount.ts';
 import type { Session } from '../database/database.ts';
 import { takeEventTurn } from '../events/append-events.ts';
 import type { SqlValue } from '../filter/to-sql.ts';

@@ -1,7 +1,7 @@
 /** What acts do to the machines and the waves of a rollout, under the lock of its row. */
 import type { Role } from '../../domain/actor.ts';
 import type { RolloutMachineState } from '../../domain/rollout/rollout.ts';
-import type { Gate } from '../../domain/rollout/rollout-spec.ts';
+import type { Gate } from '../../domain/rollout/spec/rollout-spec.ts';
 import type { Session } from '../database/database.ts';
 import { moveMachines } from './write-pass.ts';
 

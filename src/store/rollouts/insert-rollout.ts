@@ -3,7 +3,7 @@ import type { Scope } from '../../domain/access/scope.ts';
 import { type Actor, actorLabel, type Role } from '../../domain/actor.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import type { RolloutState } from '../../domain/rollout/rollout.ts';
-import type { Gate, RolloutSpec } from '../../domain/rollout/rollout-spec.ts';
+import type { Gate, RolloutSpec } from '../../domain/rollout/spec/rollout-spec.ts';
 import { NO_FAILURES } from '../../domain/rollout/stop-rule.ts';
 import type { Database, Session } from '../database/database.ts';
 import { appendEvents } from '../events/append-events.ts';

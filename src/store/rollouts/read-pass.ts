@@ -4,8 +4,8 @@ import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { OperationError } from '../../domain/operation/operation.ts';
 import type { OperationStatus } from '../../domain/operation/operation-status.ts';
-import { CANCELED } from '../../domain/rollout/decide-machines.ts';
-import { parallelOf } from '../../domain/rollout/decide-pass.ts';
+import { CANCELED } from '../../domain/rollout/decide/decide-machines.ts';
+import { parallelOf } from '../../domain/rollout/decide/decide-pass.ts';
 import type {
   EndedMachine,
   MachineInView,
@@ -13,9 +13,9 @@ import type {
   OperationResult,
   PassView,
   WaveInView,
-} from '../../domain/rollout/pass-view.ts';
+} from '../../domain/rollout/decide/pass-view.ts';
 import type { RolloutState } from '../../domain/rollout/rollout.ts';
-import type { RolloutSpec } from '../../domain/rollout/rollout-spec.ts';
+import type { RolloutSpec } from '../../domain/rollout/spec/rollout-spec.ts';
 import type { Session } from '../database/database.ts';
 import { MACHINE_FILTER_COLUMNS } from '../filter/machine-columns.ts';
 import { filterToSql } from '../filter/to-sql.ts';

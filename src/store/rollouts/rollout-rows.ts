@@ -10,8 +10,8 @@ import type {
   RolloutWave,
   WaveState,
 } from '../../domain/rollout/rollout.ts';
-import type { Gate, RolloutSpec } from '../../domain/rollout/rollout-spec.ts';
 import { statesOfRolloutMachines } from '../../domain/rollout/rollout-state.ts';
+import type { Gate, RolloutSpec } from '../../domain/rollout/spec/rollout-spec.ts';
 import type { FailureTally } from '../../domain/rollout/stop-rule.ts';
 
 type StoredSpec = Omit<RolloutSpec, 'startAt' | 'deadline'> & {

@@ -1,6 +1,6 @@
 /** Rollouts that have not ended: how many there are, and the one that a machine is part of. */
 import type { Scope } from '../../domain/access/scope.ts';
-import type { MachineInRollout } from '../../domain/operation/explain-rollout.ts';
+import type { MachineInRollout } from '../../domain/explanation/explain-rollout.ts';
 import type { RolloutMachineState, RolloutState } from '../../domain/rollout/rollout.ts';
 import type { Session } from '../database/database.ts';
 import { preparedAs, readableIn } from '../filter/scope-condition.ts';

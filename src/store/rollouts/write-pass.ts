@@ -1,6 +1,6 @@
 /** Writes what a pass decided, in the transaction in which it was read. The counts of waves follow the machines. */
 import type { NewEvent } from '../../domain/event.ts';
-import type { MachineMove, PassDecision, WaveMove } from '../../domain/rollout/pass-view.ts';
+import type { MachineMove, PassDecision, WaveMove } from '../../domain/rollout/decide/pass-view.ts';
 import { isEnded, statesOfRolloutMachines } from '../../domain/rollout/rollout-state.ts';
 import type { Session } from '../database/database.ts';
 import { appendEvents } from '../events/append-events.ts';

@@ -1,6 +1,6 @@
 /** What a rollout can do on each machine, and the fields of each step. */
 import { MACHINE_ACTIONS, type MachineAction } from '../../../../src/domain/machine/machine-action.ts';
-import type { RolloutStep } from '../../../../src/domain/rollout/rollout-spec.ts';
+import type { RolloutStep } from '../../../../src/domain/rollout/spec/rollout-spec.ts';
 import { RUN_TYPE_NAMES } from '../../../../src/domain/v1/run-type.ts';
 import { DECOMMISSION_MODE_NAMES } from '../../../../src/domain/workflow/stage.ts';
 

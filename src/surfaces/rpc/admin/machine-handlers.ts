@@ -4,10 +4,10 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { actingAs, type Caller } from '../../../domain/access/caller.ts';
 import { type UpstreamView, upstreamView } from '../../../domain/condition/upstream-view.ts';
 import { invalidField } from '../../../domain/error/fault.ts';
+import { explain } from '../../../domain/explanation/explain.ts';
+import { rolloutSentence } from '../../../domain/explanation/explain-rollout.ts';
 import { machineHeadline } from '../../../domain/machine/machine-headline.ts';
 import { checkMachineId } from '../../../domain/machine/machine-input.ts';
-import { explain } from '../../../domain/operation/explain.ts';
-import { rolloutSentence } from '../../../domain/operation/explain-rollout.ts';
 import {
   type AdminService,
   type ExplanationSchema,

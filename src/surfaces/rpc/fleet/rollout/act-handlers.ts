@@ -2,16 +2,16 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { invalidField, missingField } from '../../../../domain/error/fault.ts';
 import { checkRequestId } from '../../../../domain/machine/machine-input.ts';
-import { readDuration } from '../../../../domain/rollout/duration-text.ts';
 import type { LimitChanges, RolloutAct } from '../../../../domain/rollout/rollout-act.ts';
-import { checkWindows } from '../../../../domain/rollout/schedule-input.ts';
+import { readDuration } from '../../../../domain/rollout/spec/duration-text.ts';
+import { checkWindows } from '../../../../domain/rollout/spec/schedule-input.ts';
 import {
   checkLimits,
   checkMachineIds,
   checkMaxParallel,
   checkStop,
   checkTime,
-} from '../../../../domain/rollout/spec-input.ts';
+} from '../../../../domain/rollout/spec/spec-input.ts';
 import type {
   RolloutSchema,
   RolloutService,

@@ -1,6 +1,6 @@
 /** What a rollout would do. One call tells everything, and changes nothing. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { checkDeadline } from '../../../../domain/rollout/spec-input.ts';
+import { checkDeadline } from '../../../../domain/rollout/spec/spec-input.ts';
 import type { RolloutService } from '../../../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { previewRollout } from '../../../../operations/rollouts/preview-rollout.ts';
 import type { ServerDependencies } from '../../server-dependencies.ts';

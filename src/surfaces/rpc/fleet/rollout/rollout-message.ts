@@ -10,7 +10,7 @@ import type {
   RolloutWave,
   WaveState,
 } from '../../../../domain/rollout/rollout.ts';
-import type { RolloutSpec } from '../../../../domain/rollout/rollout-spec.ts';
+import type { RolloutSpec } from '../../../../domain/rollout/spec/rollout-spec.ts';
 import {
   type LimitUseSchema,
   type MachineCountsSchema,

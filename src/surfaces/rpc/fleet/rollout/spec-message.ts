@@ -2,12 +2,17 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { isMachineId } from '../../../../domain/machine/machine-input.ts';
-import { amountText } from '../../../../domain/rollout/amount-text.ts';
-import { durationText } from '../../../../domain/rollout/duration-text.ts';
-import type { RolloutSpec, RolloutStep, StopRules, Window } from '../../../../domain/rollout/rollout-spec.ts';
-import { timeOfDayText } from '../../../../domain/rollout/schedule-input.ts';
-import { checkRolloutSpec } from '../../../../domain/rollout/spec-input.ts';
-import { verifiedCondition } from '../../../../domain/rollout/step-input.ts';
+import { amountText } from '../../../../domain/rollout/spec/amount-text.ts';
+import { durationText } from '../../../../domain/rollout/spec/duration-text.ts';
+import type {
+  RolloutSpec,
+  RolloutStep,
+  StopRules,
+  Window,
+} from '../../../../domain/rollout/spec/rollout-spec.ts';
+import { timeOfDayText } from '../../../../domain/rollout/spec/schedule-input.ts';
+import { checkRolloutSpec } from '../../../../domain/rollout/spec/spec-input.ts';
+import { verifiedCondition } from '../../../../domain/rollout/spec/step-input.ts';
 import type {
   RolloutSpec as RolloutSpecMessage,
   RolloutSpecSchema,
