@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '../../src/domain/access/caller.ts';
 import { sortableId } from '../../src/domain/id.ts';
+import type { RequestedAction } from '../../src/domain/rollout/requested-action.ts';
 import type { Rollout, RolloutMachine } from '../../src/domain/rollout/rollout.ts';
-import type { RolloutAct } from '../../src/domain/rollout/rollout-act.ts';
 import { isEnded } from '../../src/domain/rollout/rollout-state.ts';
 import type { RolloutSpec, RolloutStep } from '../../src/domain/rollout/spec/rollout-spec.ts';
 import { actOnRollout } from '../../src/operations/rollouts/act-on-rollout.ts';
@@ -98,7 +98,7 @@ export class Rollouts {
 
   act(
     rolloutId: string,
-    act: RolloutAct,
+    act: RequestedAction,
     { requestId = fresh('request'), reason = '', caller = ALICE } = {},
   ): Promise<Rollout> {
     return actOnRollout(this.dependencies, { rolloutId, requestId, reason, caller, act });

@@ -1,4 +1,4 @@
-/** The refusals of rollouts, and of acts on them. */
+/** The refusals of rollouts, and of actions on them. */
 import { Fault } from '../error/fault.ts';
 import type { RolloutState } from './rollout.ts';
 

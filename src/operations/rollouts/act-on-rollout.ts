@@ -3,8 +3,8 @@ import type { Caller } from '../../domain/access/caller.ts';
 import { actorLabel } from '../../domain/actor.ts';
 import { limitsOfRollout } from '../../domain/budget/limit.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
+import type { LimitChanges, RequestedAction } from '../../domain/rollout/requested-action.ts';
 import type { Rollout, RolloutState } from '../../domain/rollout/rollout.ts';
-import type { LimitChanges, RolloutAct } from '../../domain/rollout/rollout-act.ts';
 import { rolloutEnded, waveNotWaiting, wrongRolloutState } from '../../domain/rollout/rollout-faults.ts';
 import { isEnded } from '../../domain/rollout/rollout-state.ts';
 import { checkDeadline } from '../../domain/rollout/spec/spec-input.ts';
@@ -18,7 +18,11 @@ import {
 } from '../../store/rollouts/act-on-machines.ts';
 import { findRollout } from '../../store/rollouts/find-rollouts.ts';
 import { regroupMachines } from '../../store/rollouts/groups-of-rollout.ts';
-import { type ActContext, type ActResult, recordAct } from '../../store/rollouts/record-act.ts';
+import {
+  type ActionContext,
+  type ActionResult,
+  recordRolloutAction,
+} from '../../store/rollouts/record-rollout-action.ts';
 import { requestFingerprint } from '../../store/rollouts/request-fingerprint.ts';
 import { cancelPending } from '../../store/rollouts/write-pass.ts';
 import { findTokenCreators } from '../../store/tokens.ts';
@@ -32,7 +36,7 @@ export interface ActOnRolloutCall {
   readonly requestId: string;
   readonly reason: string;
   readonly caller: Caller;
-  readonly act: RolloutAct;
+  readonly act: RequestedAction;
 }
 
 /** The same request again changes nothing and answers the rollout as it is. */
@@ -53,7 +57,7 @@ export async function actOnRollout(
     fingerprint: requestFingerprint(JSON.stringify([act, reason])),
   };
   const known = await knownFindings(dependencies, rolloutId, act);
-  await recordAct(database, call, (context) =>
+  await recordRolloutAction(database, call, (context) =>
     applied(act, context, { caller, reason, tokenCreators, known }),
   );
   return storedRollout(dependencies, rolloutId);
@@ -63,7 +67,7 @@ export async function actOnRollout(
 async function knownFindings(
   dependencies: FindingsDependencies,
   rolloutId: string,
-  { act }: RolloutAct,
+  { act }: RequestedAction,
 ): Promise<FailureTally['known']> {
   if (act !== 'resume' && act !== 'retry') return null;
   const rollout = await findRollout(dependencies.database, rolloutId, null);
@@ -81,7 +85,7 @@ interface Actor {
   readonly known: FailureTally['known'];
 }
 
-function applied(act: RolloutAct, context: ActContext, by: Actor): Promise<ActResult> {
+function applied(act: RequestedAction, context: ActionContext, by: Actor): Promise<ActionResult> {
   const { rolloutId, state } = context;
   const isAfterFailure = state === 'failed' && (act.act === 'retry' || act.act === 'skip');
   if (isEnded(state) && !isAfterFailure) throw rolloutEnded(rolloutId, state);
@@ -105,13 +109,13 @@ function applied(act: RolloutAct, context: ActContext, by: Actor): Promise<ActRe
   }
 }
 
-async function pause({ rolloutId, state }: ActContext, { reason }: Actor): Promise<ActResult> {
+async function pause({ rolloutId, state }: ActionContext, { reason }: Actor): Promise<ActionResult> {
   if (state !== 'running' && state !== 'scheduled')
     throw wrongRolloutState(rolloutId, state, 'only a running or scheduled rollout can be paused');
   return { detail: '', state: 'paused', reason, waitingFor: 'It is paused; resume it.' };
 }
 
-async function resume(context: ActContext, { known }: Actor): Promise<ActResult> {
+async function resume(context: ActionContext, { known }: Actor): Promise<ActionResult> {
   const { rolloutId, state } = context;
   if (state !== 'paused' && state !== 'stopped')
     throw wrongRolloutState(rolloutId, state, 'only a paused or stopped rollout can be resumed');
@@ -119,17 +123,17 @@ async function resume(context: ActContext, { known }: Actor): Promise<ActResult>
 }
 
 /** Failures before do not count for stop rules any more. */
-function goingOn({ spec, now }: ActContext, detail: string, known: FailureTally['known']): ActResult {
+function goingOn({ spec, now }: ActionContext, detail: string, known: FailureTally['known']): ActionResult {
   const state: RolloutState = spec.startAt !== null && spec.startAt > now ? 'scheduled' : 'running';
   const tally = { ...NO_FAILURES, known };
   return { detail, state, reason: '', waitingFor: '', tally, cancelRunning: false };
 }
 
 async function abort(
-  { session, rolloutId, revision, state }: ActContext,
-  { cancelRunning }: Extract<RolloutAct, { act: 'abort' }>,
+  { session, rolloutId, revision, state }: ActionContext,
+  { cancelRunning }: Extract<RequestedAction, { act: 'abort' }>,
   { reason }: Actor,
-): Promise<ActResult> {
+): Promise<ActionResult> {
   // Once more, to cancel what the first abort let go on.
   if (state === 'aborting' && !cancelRunning)
     throw wrongRolloutState(rolloutId, state, 'it is aborted already');
@@ -139,10 +143,10 @@ async function abort(
 }
 
 async function approve(
-  context: ActContext,
+  context: ActionContext,
   asked: number,
   { caller, tokenCreators }: Actor,
-): Promise<ActResult> {
+): Promise<ActionResult> {
   const { session, rolloutId, createdBy } = context;
   const wave = await gateOf(context, asked);
   checkWaveApprover({ rolloutId, wave, createdBy, tokenCreators }, caller);
@@ -150,13 +154,17 @@ async function approve(
   return { detail: `wave ${wave.number}`, waitingFor: '' };
 }
 
-async function gateOf({ session, rolloutId, state }: ActContext, asked: number) {
+async function gateOf({ session, rolloutId, state }: ActionContext, asked: number) {
   const wave = await waitingWave(session, rolloutId, asked);
   if (state === 'aborting' || wave === null) throw waveNotWaiting(rolloutId, asked);
   return wave;
 }
 
-async function reject(context: ActContext, asked: number, { caller, reason }: Actor): Promise<ActResult> {
+async function reject(
+  context: ActionContext,
+  asked: number,
+  { caller, reason }: Actor,
+): Promise<ActionResult> {
   const wave = await gateOf(context, asked);
   const why = `${actorLabel(caller.actor)} rejected wave ${wave.number}${reason === '' ? '' : `: ${reason}`}`;
   return {
@@ -168,10 +176,10 @@ async function reject(context: ActContext, asked: number, { caller, reason }: Ac
 }
 
 async function retry(
-  context: ActContext,
-  { errorCode, machineIds }: Extract<RolloutAct, { act: 'retry' }>,
+  context: ActionContext,
+  { errorCode, machineIds }: Extract<RequestedAction, { act: 'retry' }>,
   { known }: Actor,
-): Promise<ActResult> {
+): Promise<ActionResult> {
   const { session, rolloutId, revision, state } = context;
   if (state === 'aborting') throw wrongRolloutState(rolloutId, state, 'it starts nothing any more');
   const retried = await retryMachines(session, { rolloutId, revision, errorCode, machineIds });
@@ -183,10 +191,10 @@ async function retry(
 }
 
 async function skip(
-  { session, rolloutId, revision, state: stateBefore }: ActContext,
+  { session, rolloutId, revision, state: stateBefore }: ActionContext,
   machineIds: readonly string[],
   { caller, reason }: Actor,
-): Promise<ActResult> {
+): Promise<ActionResult> {
   for await (const piece of statesOfMachines(session, rolloutId, machineIds))
     for (const id of piece.machineIds) {
       const state = piece.states.get(id);
@@ -220,9 +228,9 @@ const FIELDS = {
 } satisfies Record<keyof LimitChanges, string>;
 
 async function updateLimits(
-  { session, rolloutId, spec, now }: ActContext,
-  { changes }: Extract<RolloutAct, { act: 'update-limits' }>,
-): Promise<ActResult> {
+  { session, rolloutId, spec, now }: ActionContext,
+  { changes }: Extract<RequestedAction, { act: 'update-limits' }>,
+): Promise<ActionResult> {
   checkDeadline(changes.deadline, 'deadline', now);
   if (changes.limits) await regroupMachines(session, rolloutId, limitsOfRollout(rolloutId, changes.limits));
   const names = Object.keys(changes).map((name) => FIELDS[name as keyof LimitChanges]);

@@ -16,7 +16,7 @@ import { STEP_METHODS, type StepMethod } from '../../domain/rollout/spec/step-me
 import { listMachines } from '../../store/machines/list.ts';
 import { findMachines } from '../../store/machines/machines.ts';
 import { type DecidedStep, eligibilityOf } from './eligibility.ts';
-import { inPauses, inTurns } from './in-turns.ts';
+import { inPauses, inSlices } from './in-slices.ts';
 import type { RolloutDependencies } from './rollout-dependencies.ts';
 
 export interface ResolvedMachine {
@@ -92,7 +92,7 @@ export async function resolveRollout(
   const waves = await inPauses(planWaves(spec.waves, eligible));
   const resolved: ResolvedMachine[] = [];
   for (const [index, { machines }] of waves.entries())
-    for await (const piece of inTurns(machines))
+    for await (const piece of inSlices(machines))
       for (const machine of piece) resolved.push(inWave(machine, index + 1));
   await nextTurn();
   return {

@@ -9,7 +9,7 @@ import type { RolloutSpec, RolloutStep } from '../../domain/rollout/spec/rollout
 import { reimagedMachines } from '../../store/rollouts/earlier-images.ts';
 import { findRollout } from '../../store/rollouts/find-rollouts.ts';
 import { findByRequest } from '../../store/rollouts/insert-rollout.ts';
-import { isRepeated, recordAct } from '../../store/rollouts/record-act.ts';
+import { isRepeated, recordRolloutAction } from '../../store/rollouts/record-rollout-action.ts';
 import type { ActOnRolloutCall } from './act-on-rollout.ts';
 import { createRollout, rollbackFingerprint, storedRollout } from './create-rollout.ts';
 import type { RolloutDependencies } from './rollout-dependencies.ts';
@@ -41,7 +41,7 @@ export async function rollBack(
     known === null
       ? await createRollback(dependencies, before, { requestId, reason, caller })
       : await storedRollout(dependencies, known);
-  await recordAct(database, { ...call, action: 'roll-back' }, async () => ({
+  await recordRolloutAction(database, { ...call, action: 'roll-back' }, async () => ({
     detail: `as ${rollout.rolloutId}`,
   }));
   return rollout;

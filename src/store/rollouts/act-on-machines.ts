@@ -1,4 +1,4 @@
-/** What acts do to the machines and the waves of a rollout, under the lock of its row. */
+/** What actions do to the machines and the waves of a rollout, under the lock of its row. */
 import type { Role } from '../../domain/actor.ts';
 import type { RolloutMachineState } from '../../domain/rollout/rollout.ts';
 import type { Gate } from '../../domain/rollout/spec/rollout-spec.ts';

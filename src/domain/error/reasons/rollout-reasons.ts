@@ -1,4 +1,4 @@
-/** Why a rollout, or an act on one, is refused. */
+/** Why a rollout, or an action on one, is refused. */
 import type { ReasonRow } from './reason-row.ts';
 
 const SHOW = ['{ingot} rollout show {rollout_id}'] as const;
@@ -20,9 +20,9 @@ export const ROLLOUT_REASONS = {
   },
   WRONG_ROLLOUT_STATE: {
     kind: 'failed_precondition',
-    message: '<rollout_id> is <state>: <what the act needs>',
-    cause: 'the act does not fit the state of the rollout; the table is in docs/rollouts.md',
-    fix: 'take an act that fits',
+    message: '<rollout_id> is <state>: <what the action needs>',
+    cause: 'the action does not fit the state of the rollout; the table is in docs/rollouts.md',
+    fix: 'choose an action that fits',
     commands: SHOW,
   },
   WAVE_NOT_WAITING: {

@@ -51,7 +51,7 @@ it('the epoch grows in a claim and in an operator’s action, and nowhere else; 
   expect(filesWith(/\bepoch = (?:o\.)?epoch \+ 1/)).toEqual([
     'claim-operations.ts',
     'write-action.ts',
-    'src/store/rollouts/record-act.ts',
+    'src/store/rollouts/record-rollout-action.ts',
     'src/store/rollouts/rollout-lease.ts',
   ]);
 });

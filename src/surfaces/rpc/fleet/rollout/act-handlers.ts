@@ -2,7 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { invalidField, missingField } from '../../../../domain/error/fault.ts';
 import { checkRequestId } from '../../../../domain/machine/machine-input.ts';
-import type { LimitChanges, RolloutAct } from '../../../../domain/rollout/rollout-act.ts';
+import type { LimitChanges, RequestedAction } from '../../../../domain/rollout/requested-action.ts';
 import { readDuration } from '../../../../domain/rollout/spec/duration-text.ts';
 import { checkWindows } from '../../../../domain/rollout/spec/schedule-input.ts';
 import {
@@ -18,7 +18,7 @@ import type {
   UpdateLimitsRequest,
 } from '../../../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
 import { actOnRollout } from '../../../../operations/rollouts/act-on-rollout.ts';
-import { distinctInTurns } from '../../../../operations/rollouts/in-turns.ts';
+import { distinctInSlices } from '../../../../operations/rollouts/in-slices.ts';
 import { rollBack } from '../../../../operations/rollouts/roll-back.ts';
 import { optionalReason } from '../../admin/required-reason.ts';
 import type { ServerDependencies } from '../../server-dependencies.ts';
@@ -48,7 +48,7 @@ export function actHandlers(dependencies: ServerDependencies): Pick<Handlers<typ
   const act = async (
     request: ActMessage,
     { caller }: CallContext,
-    asked: RolloutAct,
+    asked: RequestedAction,
   ): Promise<MessageInitShape<typeof RolloutSchema>> =>
     answer(
       dependencies,
@@ -84,7 +84,7 @@ export function actHandlers(dependencies: ServerDependencies): Pick<Handlers<typ
 }
 
 async function distinctIds(ids: readonly string[]): Promise<string[]> {
-  return distinctInTurns(checkMachineIds(ids, 'machine_ids', await wrongIdOf(ids)));
+  return distinctInSlices(checkMachineIds(ids, 'machine_ids', await wrongIdOf(ids)));
 }
 
 function checkAct(request: ActMessage) {

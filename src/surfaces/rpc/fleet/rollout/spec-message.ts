@@ -20,7 +20,7 @@ import type {
   StopRulesSchema,
   WindowSchema,
 } from '../../../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
-import { distinctInTurns, findIndexInTurns } from '../../../../operations/rollouts/in-turns.ts';
+import { distinctInSlices, findIndexInSlices } from '../../../../operations/rollouts/in-slices.ts';
 
 export async function readSpec(message: RolloutSpecMessage | undefined): Promise<RolloutSpec> {
   const written = message && {
@@ -29,12 +29,12 @@ export async function readSpec(message: RolloutSpecMessage | undefined): Promise
     deadline: readTime(message.deadline),
   };
   const spec = checkRolloutSpec(written, await wrongIdOf(message?.machineIds ?? []));
-  return { ...spec, machineIds: await distinctInTurns(spec.machineIds) };
+  return { ...spec, machineIds: await distinctInSlices(spec.machineIds) };
 }
 
 /** The place of the first text that is no id of a machine; -1: all are. */
 export function wrongIdOf(ids: readonly string[]): Promise<number> {
-  return findIndexInTurns(ids, (id) => !isMachineId(id));
+  return findIndexInSlices(ids, (id) => !isMachineId(id));
 }
 
 export function readTime(at: Timestamp | undefined): Date | null {

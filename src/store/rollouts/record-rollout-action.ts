@@ -1,5 +1,5 @@
 /**
- * What people do to a rollout. An act locks the row, is recorded with who did it and why, and adds one to the epoch: a start
+ * What people do to a rollout. An action locks the row, is recorded with who did it and why, and adds one to the epoch: a start
  * that was decided before it finds another epoch and does not happen. The same request again changes nothing.
  */
 import type { Scope } from '../../domain/access/scope.ts';
@@ -17,7 +17,7 @@ import { FINGERPRINT } from './request-fingerprint.ts';
 import { rolloutEvent } from './rollout-event.ts';
 import { ROLLOUT_COLUMNS, type RolloutRow, specOfStored } from './rollout-rows.ts';
 
-export interface ActCall {
+export interface ActionCall {
   readonly rolloutId: string;
   readonly actor: Actor;
   readonly scope: Scope | null;
@@ -27,20 +27,20 @@ export interface ActCall {
   readonly reason: string;
 }
 
-/** What the act finds: the row is locked. */
-export interface ActContext {
+/** What the action finds: the row is locked. */
+export interface ActionContext {
   readonly session: Session;
   readonly rolloutId: string;
   readonly state: RolloutState;
   readonly spec: RolloutSpec;
   readonly createdBy: string;
-  /** The revision that the act makes. */
+  /** The revision that the action makes. */
   readonly revision: number;
   readonly now: Date;
 }
 
-/** What the act makes of it; what is not set stays. */
-export interface ActResult {
+/** What the action makes of it; what is not set stays. */
+export interface ActionResult {
   readonly detail: string;
   readonly state?: RolloutState;
   readonly reason?: string;
@@ -50,10 +50,10 @@ export interface ActResult {
   readonly cancelRunning?: boolean;
 }
 
-export async function recordAct(
+export async function recordRolloutAction(
   database: Database,
-  call: ActCall,
-  act: (context: ActContext) => Promise<ActResult>,
+  call: ActionCall,
+  act: (context: ActionContext) => Promise<ActionResult>,
 ): Promise<void> {
   const { rolloutId, actor, action } = call;
   await database.transaction(async (session) => {
@@ -65,7 +65,7 @@ export async function recordAct(
     const { createdBy, now } = { createdBy: row.created_by, now: row.now };
     const result = await act({ session, rolloutId, state: before, spec, createdBy, revision, now });
     const state = result.state ?? before;
-    await writeAct(session, call, { ...result, state });
+    await writeAction(session, call, { ...result, state });
     const event = rolloutEvent({
       rolloutId,
       from: before,
@@ -81,7 +81,7 @@ export async function recordAct(
 
 async function lockRollout(
   session: Session,
-  { rolloutId, scope }: ActCall,
+  { rolloutId, scope }: ActionCall,
 ): Promise<RolloutRow & { now: Date }> {
   const readable = readableIn(scope, 2);
   const visible = scope === null ? 'TRUE' : `${readable.text} AND scope <> ''`;
@@ -94,7 +94,7 @@ async function lockRollout(
   return row;
 }
 
-/** Throws where another act on the rollout had the same request id. */
+/** Throws where another action on the rollout had the same request id. */
 export async function isRepeated(
   session: Session,
   {
@@ -102,7 +102,7 @@ export async function isRepeated(
     actor,
     requestId,
     fingerprint,
-  }: Pick<ActCall, 'rolloutId' | 'actor' | 'requestId' | 'fingerprint'>,
+  }: Pick<ActionCall, 'rolloutId' | 'actor' | 'requestId' | 'fingerprint'>,
 ): Promise<boolean> {
   if (requestId === '') return false;
   const [row] = await session.run<{ request_fingerprint: string }>(
@@ -114,17 +114,17 @@ export async function isRepeated(
   return row !== undefined;
 }
 
-/** What was read of the spec has no ids of machines (rollout-rows.ts), and an act changes none. */
+/** What was read of the spec has no ids of machines (rollout-rows.ts), and an action changes none. */
 const WRITE = `
   UPDATE rollouts SET state = $2, reason = coalesce($3, reason), waiting_for = coalesce($4, waiting_for),
     spec = coalesce($5::jsonb || jsonb_build_object('machineIds', spec->'machineIds'), spec), tally = coalesce($6, tally), cancel_running = coalesce($7, cancel_running),
     finished_at = CASE WHEN $8 THEN coalesce(finished_at, now()) END, epoch = epoch + 1, revision = revision + 1
   WHERE rollout_id = $1`;
 
-async function writeAct(
+async function writeAction(
   session: Session,
-  { rolloutId, actor, action, reason, requestId, fingerprint }: ActCall,
-  result: ActResult & { readonly state: RolloutState },
+  { rolloutId, actor, action, reason, requestId, fingerprint }: ActionCall,
+  result: ActionResult & { readonly state: RolloutState },
 ): Promise<void> {
   await session.run('write-rollout-act', WRITE, [
     rolloutId,
@@ -144,7 +144,7 @@ async function writeAct(
   );
 }
 
-/** What an act can change of a spec. */
+/** What an action can change of a spec. */
 function changeable({ maxParallel, limits, stop, soakMs, windows, deadline }: RolloutSpec) {
   return { maxParallel, limits, stop, soakMs, windows, deadline };
 }

@@ -12,7 +12,8 @@ export interface LimitChanges {
   readonly deadline?: Date;
 }
 
-export type RolloutAct =
+/** The key is `act`, because the fingerprints of stored requests have it. */
+export type RequestedAction =
   | { readonly act: 'pause' }
   | { readonly act: 'resume' }
   | { readonly act: 'abort'; readonly cancelRunning: boolean }
