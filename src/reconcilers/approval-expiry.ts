@@ -2,7 +2,7 @@
 import { expireApproval } from '../operations/act/approve-operation.ts';
 import type { Database } from '../store/database/database.ts';
 import { unansweredApprovals } from '../store/operations/unanswered-approvals.ts';
-import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
+import { BackgroundLoop, type LoopWatch, type PassResult } from '../time/repeat-until-stopped.ts';
 
 export interface ApprovalExpiryOptions {
   readonly database: Database;
@@ -12,31 +12,17 @@ export interface ApprovalExpiryOptions {
 const EVERY_MS = 5_000;
 const PIECE = 100;
 
-export class ApprovalExpiry {
-  readonly #database: Database;
-  readonly #loop: BackgroundLoop;
+export function approvalExpiry({ database, watch }: ApprovalExpiryOptions): BackgroundLoop {
+  return new BackgroundLoop({
+    name: 'expiring approvals',
+    everyMs: EVERY_MS,
+    pass: () => expireApprovals(database),
+    watch,
+  });
+}
 
-  constructor({ database, watch }: ApprovalExpiryOptions) {
-    this.#database = database;
-    this.#loop = new BackgroundLoop({
-      name: 'expiring approvals',
-      everyMs: EVERY_MS,
-      pass: () => this.#pass(),
-      watch,
-    });
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
-
-  async #pass() {
-    const unanswered = await unansweredApprovals(this.#database, PIECE);
-    for (const operationId of unanswered) await expireApproval(this.#database, operationId);
-    return unanswered.length === PIECE ? { nextInMs: 0 } : 'passed';
-  }
+async function expireApprovals(database: Database): Promise<PassResult> {
+  const unanswered = await unansweredApprovals(database, PIECE);
+  for (const operationId of unanswered) await expireApproval(database, operationId);
+  return unanswered.length === PIECE ? { nextInMs: 0 } : 'passed';
 }

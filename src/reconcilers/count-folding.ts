@@ -6,7 +6,7 @@ import { type CheckResult, checkCounts } from '../store/counts/check-counts.ts';
 import { claimCheck } from '../store/counts/count-state.ts';
 import { foldCounts, tidyCounts, vacuumDeltas } from '../store/counts/fold-counts.ts';
 import type { Database } from '../store/database/database.ts';
-import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
+import { BackgroundLoop, type LoopWatch, type PassResult } from '../time/repeat-until-stopped.ts';
 
 export interface CountFoldingOptions {
   readonly database: Database;
@@ -19,42 +19,35 @@ const CHECK_EVERY_SECONDS = 3_600;
 /** Folded deltas after which their tables are vacuumed. */
 const VACUUM_AFTER = 5_000;
 
-export class CountFolding {
-  readonly #options: CountFoldingOptions;
-  readonly #loop: BackgroundLoop;
-  #foldedSinceVacuum = 0;
+export function countFolding(options: CountFoldingOptions): BackgroundLoop {
+  const state: FoldingState = { foldedSinceVacuum: 0 };
+  return new BackgroundLoop({
+    name: 'counting the fleet',
+    everyMs: EVERY_MS,
+    pass: (stopping) => foldAndCheck(options, state, stopping),
+    watch: options.watch,
+  });
+}
 
-  constructor(options: CountFoldingOptions) {
-    this.#options = options;
-    this.#loop = new BackgroundLoop({
-      name: 'counting the fleet',
-      everyMs: EVERY_MS,
-      pass: (stopping) => this.#pass(stopping),
-      watch: options.watch,
-    });
-  }
+interface FoldingState {
+  foldedSinceVacuum: number;
+}
 
-  start(): void {
-    this.#loop.start();
+async function foldAndCheck(
+  { database, onChecked }: CountFoldingOptions,
+  state: FoldingState,
+  stopping: AbortSignal,
+): Promise<PassResult> {
+  const folded = await foldCounts(database);
+  state.foldedSinceVacuum += folded?.deltas ?? 0;
+  if (state.foldedSinceVacuum >= VACUUM_AFTER) {
+    state.foldedSinceVacuum = 0;
+    await tidyCounts(database);
+    await vacuumDeltas(database);
   }
-
-  stop(): Promise<void> {
-    return this.#loop.stop();
+  if (await claimCheck(database, CHECK_EVERY_SECONDS)) {
+    const result = await checkCounts(database, stopping);
+    if (result) onChecked(result);
   }
-
-  async #pass(stopping: AbortSignal) {
-    const { database, onChecked } = this.#options;
-    const folded = await foldCounts(database);
-    this.#foldedSinceVacuum += folded?.deltas ?? 0;
-    if (this.#foldedSinceVacuum >= VACUUM_AFTER) {
-      this.#foldedSinceVacuum = 0;
-      await tidyCounts(database);
-      await vacuumDeltas(database);
-    }
-    if (await claimCheck(database, CHECK_EVERY_SECONDS)) {
-      const result = await checkCounts(database, stopping);
-      if (result) onChecked(result);
-    }
-    return folded?.goesOn ? { nextInMs: 0 } : ('passed' as const);
-  }
+  return folded?.goesOn ? { nextInMs: 0 } : 'passed';
 }

@@ -11,26 +11,14 @@ export interface FleetSamplerOptions {
 /** A sample is for five minutes. */
 const EVERY_MS = 60_000;
 
-export class FleetSampler {
-  readonly #loop: BackgroundLoop;
-
-  constructor({ database, watch }: FleetSamplerOptions) {
-    this.#loop = new BackgroundLoop({
-      name: 'sampling the fleet',
-      everyMs: EVERY_MS,
-      pass: async () => {
-        await sampleFleet(database);
-        return 'passed';
-      },
-      watch,
-    });
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
+export function fleetSampler({ database, watch }: FleetSamplerOptions): BackgroundLoop {
+  return new BackgroundLoop({
+    name: 'sampling the fleet',
+    everyMs: EVERY_MS,
+    pass: async () => {
+      await sampleFleet(database);
+      return 'passed';
+    },
+    watch,
+  });
 }

@@ -16,31 +16,20 @@ export interface InstallWatchOptions {
 const MAX_TICK_MS = 5_000;
 const BATCH = 100;
 
-export class InstallWatch {
-  readonly #options: InstallWatchOptions;
-  readonly #loop: BackgroundLoop;
+export function installWatch(options: InstallWatchOptions): BackgroundLoop {
+  return new BackgroundLoop({
+    name: 'watching installations',
+    everyMs: Math.min(MAX_TICK_MS, options.stalledAfterSeconds * 250),
+    pass: () => countStalled(options),
+    watch: options.watch,
+  });
+}
 
-  constructor(options: InstallWatchOptions) {
-    this.#options = options;
-    this.#loop = new BackgroundLoop({
-      name: 'watching installations',
-      everyMs: Math.min(MAX_TICK_MS, options.stalledAfterSeconds * 250),
-      pass: () => this.#tick(),
-      watch: options.watch,
-    });
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
-
-  async #tick(): Promise<void> {
-    const { dependencies, clock, stalledAfterSeconds } = this.#options;
-    const stalled = await stalledNodes(dependencies.database, stalledAfterSeconds, BATCH, clock.latest());
-    for (const id of stalled) await stallNode(dependencies, id, stalledAfterSeconds);
-  }
+async function countStalled({
+  dependencies,
+  clock,
+  stalledAfterSeconds,
+}: InstallWatchOptions): Promise<void> {
+  const stalled = await stalledNodes(dependencies.database, stalledAfterSeconds, BATCH, clock.latest());
+  for (const id of stalled) await stallNode(dependencies, id, stalledAfterSeconds);
 }

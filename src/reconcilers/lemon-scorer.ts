@@ -10,23 +10,11 @@ export interface LemonScorerOptions {
 
 const EVERY_MS = 10_000;
 
-export class LemonScorer {
-  readonly #loop: BackgroundLoop;
-
-  constructor({ database, watch }: LemonScorerOptions) {
-    this.#loop = new BackgroundLoop({
-      name: 'scoring machines',
-      everyMs: EVERY_MS,
-      pass: async () => ((await scoreLemons(database, EVERY_MS / 2)) === null ? 'idle' : 'passed'),
-      watch,
-    });
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
+export function lemonScorer({ database, watch }: LemonScorerOptions): BackgroundLoop {
+  return new BackgroundLoop({
+    name: 'scoring machines',
+    everyMs: EVERY_MS,
+    pass: async () => ((await scoreLemons(database, EVERY_MS / 2)) === null ? 'idle' : 'passed'),
+    watch,
+  });
 }

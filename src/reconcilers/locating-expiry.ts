@@ -24,65 +24,59 @@ const PIECE = 20;
 const TRY_MS = 60_000;
 const SERVER = { kind: 'system', id: 'locating' } as const satisfies Actor;
 
-export class LocatingExpiry {
-  readonly #options: LocatingExpiryOptions;
-  readonly #loop: BackgroundLoop;
+export function locatingExpiry(options: LocatingExpiryOptions): BackgroundLoop {
+  return new BackgroundLoop({
+    name: 'switching off indicators',
+    everyMs: EVERY_MS,
+    pass: (stop) => switchOffDue(options, stop),
+    watch: options.watch,
+  });
+}
 
-  constructor(options: LocatingExpiryOptions) {
-    this.#options = options;
-    this.#loop = new BackgroundLoop({
-      name: 'switching off indicators',
-      everyMs: EVERY_MS,
-      pass: (stop) => this.#pass(stop),
-      watch: options.watch,
-    });
-  }
+async function switchOffDue(options: LocatingExpiryOptions, stop: AbortSignal): Promise<void> {
+  const { database, now } = options;
+  let due: Machine[];
+  do {
+    const at = now();
+    // A replica that dies meanwhile holds none for longer.
+    const heldUntil = new Date(at.getTime() + 2 * TRY_MS);
+    due = await takeDueLocating(database, { at, heldUntil, limit: PIECE });
+    await Promise.all(due.map((machine) => switchOff(options, machine, stop)));
+  } while (due.length === PIECE && !stop.aborted);
+}
 
-  start(): void {
-    this.#loop.start();
-  }
+async function switchOff(
+  { database, providers, now }: LocatingExpiryOptions,
+  machine: Machine,
+  stop: AbortSignal,
+): Promise<void> {
+  const { machineId, locating } = machine;
+  if (locating === null) return;
+  const { until } = locating;
+  const problem = await setIndicator(providers, machine, 'off', stop);
+  const to = problem === null ? null : afterFailure(locating, now(), problem);
+  const comment = 'its time was over';
+  const isOver = await changeLocating(database, { machineId, actor: SERVER, comment, to, ifUntil: until });
+  // Someone has asked for it again while it was switched off.
+  if (!isOver && problem === null) await setIndicator(providers, machine, 'on', stop);
+}
 
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
-
-  async #pass(stop: AbortSignal): Promise<void> {
-    const { database, now } = this.#options;
-    let due: Machine[];
-    do {
-      const at = now();
-      // A replica that dies meanwhile holds none for longer.
-      const heldUntil = new Date(at.getTime() + 2 * TRY_MS);
-      due = await takeDueLocating(database, { at, heldUntil, limit: PIECE });
-      await Promise.all(due.map((machine) => this.#switchOff(machine, stop)));
-    } while (due.length === PIECE && !stop.aborted);
-  }
-
-  async #switchOff(machine: Machine, stop: AbortSignal): Promise<void> {
-    const { machineId, locating } = machine;
-    if (locating === null) return;
-    const { until } = locating;
-    const { database, now } = this.#options;
-    const problem = await this.#set(machine, 'off', stop);
-    const to = problem === null ? null : afterFailure(locating, now(), problem);
-    const comment = 'its time was over';
-    const isOver = await changeLocating(database, { machineId, actor: SERVER, comment, to, ifUntil: until });
-    // Someone has asked for it again while it was switched off.
-    if (!isOver && problem === null) await this.#set(machine, 'on', stop);
-  }
-
-  /** Null: it is done. */
-  async #set(machine: Machine, to: 'on' | 'off', stop: AbortSignal): Promise<Locating['problem'] | null> {
-    const bmc = this.#options.providers.get(machine.spec.provider)?.capabilities.bmc;
-    if (!bmc) return `provider ${machine.spec.provider} does not administer BMCs`;
-    const signal = AbortSignal.any([stop, AbortSignal.timeout(TRY_MS)]);
-    try {
-      await bmc.setIndicator(directCall(machine, signal), to);
-      return null;
-    } catch (error) {
-      if (error instanceof StepFailure) return error.failure.message;
-      if (signal.aborted) return 'the BMC did not answer in time';
-      throw error;
-    }
+/** Null: it is done. */
+async function setIndicator(
+  providers: LocatingExpiryOptions['providers'],
+  machine: Machine,
+  to: 'on' | 'off',
+  stop: AbortSignal,
+): Promise<Locating['problem'] | null> {
+  const bmc = providers.get(machine.spec.provider)?.capabilities.bmc;
+  if (!bmc) return `provider ${machine.spec.provider} does not administer BMCs`;
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(TRY_MS)]);
+  try {
+    await bmc.setIndicator(directCall(machine, signal), to);
+    return null;
+  } catch (error) {
+    if (error instanceof StepFailure) return error.failure.message;
+    if (signal.aborted) return 'the BMC did not answer in time';
+    throw error;
   }
 }

@@ -25,60 +25,49 @@ const EVERY_MS = 5_000;
 const PIECE = 100;
 const SERVER = { kind: 'system', id: 'maintenance' } as const satisfies Actor;
 
-export class MaintenanceExpiry {
-  readonly #options: MaintenanceExpiryOptions;
-  readonly #loop: BackgroundLoop;
+export function maintenanceExpiry(options: MaintenanceExpiryOptions): BackgroundLoop {
+  return new BackgroundLoop({
+    name: 'ending maintenance',
+    everyMs: EVERY_MS,
+    pass: (stop) => endMaintenance(options, stop),
+    watch: options.watch,
+  });
+}
 
-  constructor(options: MaintenanceExpiryOptions) {
-    this.#options = options;
-    this.#loop = new BackgroundLoop({
-      name: 'ending maintenance',
-      everyMs: EVERY_MS,
-      pass: (stop) => this.#pass(stop),
-      watch: options.watch,
+async function endMaintenance(
+  { database, starts }: MaintenanceExpiryOptions,
+  stop: AbortSignal,
+): Promise<void> {
+  let ending: EndingMaintenance[];
+  let after = '';
+  do {
+    ending = await endingMaintenance(database, after, PIECE);
+    await Promise.all(ending.map((machine) => startExit(starts, machine)));
+    after = ending.at(-1)?.machineId ?? '';
+  } while (ending.length === PIECE && !stop.aborted);
+}
+
+async function startExit(starts: StartDependencies, { machineId, until }: EndingMaintenance): Promise<void> {
+  const rules = operationRules({ type: 'EXIT_MAINTENANCE', params: {} });
+  const call = {
+    machineId,
+    requestId: exitRequestId(until),
+    actor: SERVER,
+    scope: null,
+    reason: `its maintenance was over at ${until}`,
+  };
+  try {
+    await startOnMachine(starts, call, {
+      ...rules,
+      decide: (context) => {
+        // It may have been given a new end since it was found.
+        if (context.machine.maintenance?.until !== until) throw givenANewEnd(machineId);
+        return rules.decide(context);
+      },
     });
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
-
-  async #pass(stop: AbortSignal): Promise<void> {
-    let ending: EndingMaintenance[];
-    let after = '';
-    do {
-      ending = await endingMaintenance(this.#options.database, after, PIECE);
-      await Promise.all(ending.map((machine) => this.#exit(machine)));
-      after = ending.at(-1)?.machineId ?? '';
-    } while (ending.length === PIECE && !stop.aborted);
-  }
-
-  async #exit({ machineId, until }: EndingMaintenance): Promise<void> {
-    const rules = operationRules({ type: 'EXIT_MAINTENANCE', params: {} });
-    const call = {
-      machineId,
-      requestId: exitRequestId(until),
-      actor: SERVER,
-      scope: null,
-      reason: `its maintenance was over at ${until}`,
-    };
-    try {
-      await startOnMachine(this.#options.starts, call, {
-        ...rules,
-        decide: (context) => {
-          // It may have been given a new end since it was found.
-          if (context.machine.maintenance?.until !== until) throw givenANewEnd(machineId);
-          return rules.decide(context);
-        },
-      });
-    } catch (error) {
-      // It stays overdue, and the next pass tries again.
-      if (!(error instanceof Fault)) throw error;
-    }
+  } catch (error) {
+    // It stays overdue, and the next pass tries again.
+    if (!(error instanceof Fault)) throw error;
   }
 }
 

@@ -9,14 +9,19 @@ import type { Provider, ProviderCall } from '../providers/provider.ts';
 import type { Database } from '../store/database/database.ts';
 import { findMachine } from '../store/machines/machines.ts';
 import { claimLeftMedia, forgetInsertedMedia, type LeftMedia } from '../store/nodes/inserted-media.ts';
-import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
+import { BackgroundLoop, type LoopWatch, type PassResult } from '../time/repeat-until-stopped.ts';
+
+export interface StuckMedia extends LeftMedia {
+  readonly problem: string;
+  /** It is not tried again. */
+  readonly isLast: boolean;
+}
 
 export interface MediaSweepOptions {
   readonly database: Database;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly watch: LoopWatch;
-  /** `isLast`: it is not tried again. */
-  readonly onLeft: (media: LeftMedia, problem: string, isLast: boolean) => void;
+  readonly onLeft: (left: StuckMedia) => void;
 }
 
 const EVERY_MS = 2_000;
@@ -24,49 +29,37 @@ const AGAIN_SECONDS = 300;
 const MOST_TRIES = (24 * 3600) / AGAIN_SECONDS;
 const AT_ONCE = 20;
 
-export class MediaSweep {
-  readonly #options: MediaSweepOptions;
-  readonly #loop: BackgroundLoop;
+export function mediaSweep(options: MediaSweepOptions): BackgroundLoop {
+  return new BackgroundLoop({
+    name: 'ejecting left media',
+    everyMs: EVERY_MS,
+    pass: (signal) => ejectAll(options, signal),
+    watch: options.watch,
+  });
+}
 
-  constructor(options: MediaSweepOptions) {
-    this.#options = options;
-    this.#loop = new BackgroundLoop({
-      name: 'ejecting left media',
-      everyMs: EVERY_MS,
-      pass: (signal) => this.#pass(signal),
-      watch: options.watch,
-    });
-  }
+async function ejectAll(options: MediaSweepOptions, signal: AbortSignal): Promise<PassResult> {
+  const left = await claimLeftMedia(options.database, { everySeconds: AGAIN_SECONDS, limit: AT_ONCE });
+  await Promise.all(left.map((media) => eject(options, media, signal)));
+  return left.length === 0 ? 'idle' : 'passed';
+}
 
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
-
-  async #pass(signal: AbortSignal): Promise<'idle' | 'passed'> {
-    const { database } = this.#options;
-    const left = await claimLeftMedia(database, { everySeconds: AGAIN_SECONDS, limit: AT_ONCE });
-    await Promise.all(left.map((media) => this.#eject(media, signal)));
-    return left.length === 0 ? 'idle' : 'passed';
-  }
-
-  async #eject(media: LeftMedia, signal: AbortSignal): Promise<void> {
-    const { database, providers, onLeft } = this.#options;
-    const machine = await findMachine(database, media.machineId);
-    const eject = machine && providers.get(machine.spec.provider)?.capabilities.media?.ejectLeft;
-    const problem =
-      machine && eject
-        ? await problemOf(eject(callFor(media, machine, signal)))
-        : 'its provider has no virtual drives';
-    if (problem === null) await forgetInsertedMedia(database, media.machineId);
-    else {
-      const isLast = media.tries >= MOST_TRIES;
-      if (isLast) await forgetInsertedMedia(database, media.machineId);
-      onLeft(media, problem, isLast);
-    }
+async function eject(
+  { database, providers, onLeft }: MediaSweepOptions,
+  media: LeftMedia,
+  signal: AbortSignal,
+): Promise<void> {
+  const machine = await findMachine(database, media.machineId);
+  const ejectLeft = machine && providers.get(machine.spec.provider)?.capabilities.media?.ejectLeft;
+  const problem =
+    machine && ejectLeft
+      ? await problemOf(ejectLeft(callFor(media, machine, signal)))
+      : 'its provider has no virtual drives';
+  if (problem === null) await forgetInsertedMedia(database, media.machineId);
+  else {
+    const isLast = media.tries >= MOST_TRIES;
+    if (isLast) await forgetInsertedMedia(database, media.machineId);
+    onLeft({ ...media, problem, isLast });
   }
 }
 

@@ -27,51 +27,38 @@ const REST_MS = 20;
 const TICKS = 20;
 const MAX_TICK_MS = 15_000;
 
-export class MetricSampler {
-  readonly #options: MetricSamplerOptions;
-  readonly #loop: BackgroundLoop;
+export function metricSampler(options: MetricSamplerOptions): BackgroundLoop {
+  return new BackgroundLoop({
+    name: 'sampling metrics',
+    everyMs: Math.min(MAX_TICK_MS, (options.everySeconds * 1000) / TICKS),
+    pass: async (stopping) => {
+      const claim = await claimSample(options.database, options.everySeconds);
+      if (claim) await sampleMetrics(options, claim, stopping);
+    },
+    watch: options.watch,
+  });
+}
 
-  constructor(options: MetricSamplerOptions) {
-    this.#options = options;
-    this.#loop = new BackgroundLoop({
-      name: 'sampling metrics',
-      everyMs: Math.min(MAX_TICK_MS, (options.everySeconds * 1000) / TICKS),
-      pass: (stopping) => this.#tick(stopping),
-      watch: options.watch,
+async function sampleMetrics(
+  { database, keepalives }: MetricSamplerOptions,
+  { slot, since }: SampleClaim,
+  stopping: AbortSignal,
+): Promise<void> {
+  // A store may know the time of a keepalive only to the second. A value that is therefore sampled twice is shown once.
+  const from = Math.floor(since.getTime() / 1000) * 1000;
+  let after = '';
+  while (!stopping.aborted) {
+    const addresses = await readyAddresses(database, after, PIECE);
+    const vitals = await keepalives.read(addresses);
+    const samples = addresses.flatMap(({ machineId }, index) => {
+      const { lastKeepaliveAt: at = null, metrics = {} } = vitals[index] ?? {};
+      return at !== null && at.getTime() >= from && Object.keys(metrics).length > 0
+        ? [{ machineId, at, metrics }]
+        : [];
     });
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
-
-  async #tick(stopping: AbortSignal): Promise<void> {
-    const claim = await claimSample(this.#options.database, this.#options.everySeconds);
-    if (claim) await this.#sample(claim, stopping);
-  }
-
-  async #sample({ slot, since }: SampleClaim, stopping: AbortSignal): Promise<void> {
-    const { database, keepalives } = this.#options;
-    // A store may know the time of a keepalive only to the second. A value that is therefore sampled twice is shown once.
-    const from = Math.floor(since.getTime() / 1000) * 1000;
-    let after = '';
-    while (!stopping.aborted) {
-      const addresses = await readyAddresses(database, after, PIECE);
-      const vitals = await keepalives.read(addresses);
-      const samples = addresses.flatMap(({ machineId }, index) => {
-        const { lastKeepaliveAt: at = null, metrics = {} } = vitals[index] ?? {};
-        return at !== null && at.getTime() >= from && Object.keys(metrics).length > 0
-          ? [{ machineId, at, metrics }]
-          : [];
-      });
-      if (samples.length > 0) await storeSamples(database, slot, samples);
-      if (addresses.length < PIECE) return;
-      after = addresses.at(-1)?.machineId ?? after;
-      await sleep(REST_MS, stopping);
-    }
+    if (samples.length > 0) await storeSamples(database, slot, samples);
+    if (addresses.length < PIECE) return;
+    after = addresses.at(-1)?.machineId ?? after;
+    await sleep(REST_MS, stopping);
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { Database } from '../store/database/database.ts';
 import { endExpiredSessions } from '../store/session-ends.ts';
-import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
+import { BackgroundLoop, type LoopWatch, type PassResult } from '../time/repeat-until-stopped.ts';
 
 export interface SessionExpiryOptions {
   readonly database: Database;
@@ -15,31 +15,16 @@ export interface SessionExpiryOptions {
 const EVERY_MS = 2_000;
 const PIECE = 100;
 
-export class SessionExpiry {
-  readonly #options: SessionExpiryOptions;
-  readonly #loop: BackgroundLoop;
+export function sessionExpiry(options: SessionExpiryOptions): BackgroundLoop {
+  return new BackgroundLoop({
+    name: 'recording the ends of sessions',
+    everyMs: EVERY_MS,
+    pass: () => recordEnds(options),
+    watch: options.watch,
+  });
+}
 
-  constructor(options: SessionExpiryOptions) {
-    this.#options = options;
-    this.#loop = new BackgroundLoop({
-      name: 'recording the ends of sessions',
-      everyMs: EVERY_MS,
-      pass: () => this.#pass(),
-      watch: options.watch,
-    });
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
-
-  async #pass() {
-    const { database, idleSeconds } = this.#options;
-    const ended = await endExpiredSessions(database, idleSeconds, PIECE);
-    return ended === PIECE ? { nextInMs: 0 } : 'passed';
-  }
+async function recordEnds({ database, idleSeconds }: SessionExpiryOptions): Promise<PassResult> {
+  const ended = await endExpiredSessions(database, idleSeconds, PIECE);
+  return ended === PIECE ? { nextInMs: 0 } : 'passed';
 }

@@ -77,6 +77,10 @@ export class BackgroundLoop {
     this.#options = options;
   }
 
+  get name(): string {
+    return this.#options.name;
+  }
+
   start(): void {
     this.#over = repeatUntilStopped(this.#options, this.#stopping.signal);
   }

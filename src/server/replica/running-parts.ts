@@ -2,9 +2,10 @@
 export class RunningParts {
   readonly #parts: Array<{ readonly name: string; stop(): Promise<void> }> = [];
 
-  start(part: { start(): void; stop(): Promise<void> }): void {
+  /** A loop has a name that says what it does; other parts go by their class. */
+  start(part: { readonly name?: string; start(): void; stop(): Promise<void> }): void {
     part.start();
-    this.stopWith(part.constructor.name, () => part.stop());
+    this.stopWith(part.name ?? part.constructor.name, () => part.stop());
   }
 
   /** For a part that runs already. */

@@ -1,18 +1,19 @@
 /** The loops that keep presence, installations, service states and metric samples up to date. */
 import type { Logger } from 'pino';
 import type { BootDependencies } from '../../operations/nodes/boot/node-boot.ts';
-import { ApprovalExpiry } from '../../reconcilers/approval-expiry.ts';
-import { CountFolding } from '../../reconcilers/count-folding.ts';
-import { FleetSampler } from '../../reconcilers/fleet-sampler.ts';
-import { InstallWatch } from '../../reconcilers/install-watch.ts';
-import { LemonScorer } from '../../reconcilers/lemon-scorer.ts';
-import { LocatingExpiry } from '../../reconcilers/locating-expiry.ts';
-import { MaintenanceExpiry } from '../../reconcilers/maintenance-expiry.ts';
-import { MediaSweep } from '../../reconcilers/media-sweep.ts';
-import { MetricSampler } from '../../reconcilers/metric-sampler.ts';
+import { approvalExpiry } from '../../reconcilers/approval-expiry.ts';
+import { countFolding } from '../../reconcilers/count-folding.ts';
+import { fleetSampler } from '../../reconcilers/fleet-sampler.ts';
+import { installWatch } from '../../reconcilers/install-watch.ts';
+import { lemonScorer } from '../../reconcilers/lemon-scorer.ts';
+import { locatingExpiry } from '../../reconcilers/locating-expiry.ts';
+import { maintenanceExpiry } from '../../reconcilers/maintenance-expiry.ts';
+import { mediaSweep, type StuckMedia } from '../../reconcilers/media-sweep.ts';
+import { metricSampler } from '../../reconcilers/metric-sampler.ts';
 import { PresenceWatch, type PresenceWatchOptions } from '../../reconcilers/presence-watch.ts';
 import { ServiceReconciler } from '../../reconcilers/service-reconciler.ts';
-import { SessionExpiry } from '../../reconcilers/session-expiry.ts';
+import { sessionExpiry } from '../../reconcilers/session-expiry.ts';
+import type { CheckResult } from '../../store/counts/check-counts.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
 import type { LoopHealth } from './loop-health.ts';
 import type { Store } from './open-store.ts';
@@ -40,7 +41,7 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
   });
   running.start(presence);
   if (settings.metricSampleSeconds > 0) {
-    running.start(new MetricSampler({ ...store, everySeconds: settings.metricSampleSeconds, watch: loops }));
+    running.start(metricSampler({ ...store, everySeconds: settings.metricSampleSeconds, watch: loops }));
   }
   running.start(
     new ServiceReconciler({
@@ -58,47 +59,41 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
     }),
   );
   running.start(
-    new MediaSweep({
+    mediaSweep({
       database: store.database,
       providers: services.providers,
       watch: loops.withoutReadiness,
-      onLeft: ({ machineId, operationId, tries }, problem, isLast) =>
-        log.warn(
-          { machine_id: machineId, operation_id: operationId, tries, problem },
-          isLast
-            ? 'the disc of an installer stays in a virtual drive, and is not tried to eject any more'
-            : 'the disc of an installer could not be ejected from a virtual drive',
-        ),
+      onLeft: (left) => logLeftMedia(log, left),
     }),
   );
-  running.start(new MaintenanceExpiry({ database: store.database, starts: services, watch: loops }));
-  running.start(locatingExpiry(given));
-  running.start(new ApprovalExpiry({ database: store.database, watch: loops }));
+  running.start(maintenanceExpiry({ database: store.database, starts: services, watch: loops }));
   running.start(
-    new SessionExpiry({
+    locatingExpiry({
+      database: store.database,
+      providers: services.providers,
+      now: services.now,
+      watch: loops.withoutReadiness,
+    }),
+  );
+  running.start(approvalExpiry({ database: store.database, watch: loops }));
+  running.start(
+    sessionExpiry({
       database: store.database,
       idleSeconds: configuration.sessions.idleSeconds,
       watch: loops.withoutReadiness,
     }),
   );
   running.start(
-    new CountFolding({
+    countFolding({
       database: store.database,
       watch: loops.withoutReadiness,
-      onChecked: ({ machines, differences, wereComplete }) => {
-        if (!wereComplete) log.info({ machines }, 'the fleet is counted');
-        else if (differences.length > 0)
-          log.error(
-            { machines, differences: differences.slice(0, 10), number: differences.length },
-            'counts of the fleet differed from its machines, and were fixed',
-          );
-      },
+      onChecked: (result) => logChecked(log, result),
     }),
   );
-  running.start(new FleetSampler({ database: store.database, watch: loops.withoutReadiness }));
-  running.start(new LemonScorer({ database: store.database, watch: loops.withoutReadiness }));
+  running.start(fleetSampler({ database: store.database, watch: loops.withoutReadiness }));
+  running.start(lemonScorer({ database: store.database, watch: loops.withoutReadiness }));
   running.start(
-    new InstallWatch({
+    installWatch({
       dependencies: nodes,
       clock: store.clock,
       stalledAfterSeconds: configuration.netboot.stalled_after_seconds,
@@ -108,13 +103,22 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
   return presence;
 }
 
-function locatingExpiry({ store, services, loops }: ReconcilerDependencies): LocatingExpiry {
-  return new LocatingExpiry({
-    database: store.database,
-    providers: services.providers,
-    now: services.now,
-    watch: loops.withoutReadiness,
-  });
+function logLeftMedia(log: Logger, { machineId, operationId, tries, problem, isLast }: StuckMedia): void {
+  log.warn(
+    { machine_id: machineId, operation_id: operationId, tries, problem },
+    isLast
+      ? 'the disc of an installer stays in a virtual drive, and is not tried to eject any more'
+      : 'the disc of an installer could not be ejected from a virtual drive',
+  );
+}
+
+function logChecked(log: Logger, { machines, differences, wereComplete }: CheckResult): void {
+  if (!wereComplete) log.info({ machines }, 'the fleet is counted');
+  else if (differences.length > 0)
+    log.error(
+      { machines, differences: differences.slice(0, 10), number: differences.length },
+      'counts of the fleet differed from its machines, and were fixed',
+    );
 }
 
 /** Changes of presence are logged as they happen; single keepalives are not. */
