@@ -80,7 +80,9 @@ function send(wanted: HttpExchange, end: AbortSignal): Promise<HttpAnswer> {
       request.destroy();
     };
     end.addEventListener('abort', () => giveUp(end.reason), { once: true });
-    request.on('error', (error: NodeJS.ErrnoException) => giveUp(lost(error, hasAnswer)));
+    request.on('error', (error: NodeJS.ErrnoException) =>
+      giveUp(lost(error, hasAnswer ? 'in the answer' : 'before the answer')),
+    );
     request.on('response', (response) => {
       hasAnswer = true;
       readAnswer(response, wanted.maxAnswerBytes).then(resolve, giveUp);
@@ -102,7 +104,7 @@ function send(wanted: HttpExchange, end: AbortSignal): Promise<HttpAnswer> {
 function finish(request: ClientRequest, body: HttpExchange['body'], giveUp: (error: unknown) => void): void {
   if (body === null) request.end();
   else if (typeof body === 'string') request.end(body);
-  else pipeline(body(), request, (error) => error && giveUp(lost(error, false)));
+  else pipeline(body(), request, (error) => error && giveUp(lost(error, 'before the answer')));
 }
 
 export function whenConnected(socket: Socket, then: () => void): void {
@@ -131,7 +133,7 @@ function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAn
         response.destroy();
       }
     });
-    response.on('error', (error) => reject(lost(error, true)));
+    response.on('error', (error) => reject(lost(error, 'in the answer')));
     let hasEnded = false;
     response.on('end', () => {
       hasEnded = true;
@@ -166,11 +168,11 @@ function firstOfEach({ headersDistinct }: IncomingMessage): Readonly<Record<stri
   );
 }
 
-export function lost(error: NodeJS.ErrnoException, hasAnswer: boolean): unknown {
+export function lost(error: NodeJS.ErrnoException, when: 'before the answer' | 'in the answer'): unknown {
   if (error instanceof NoAnswer || error instanceof AddressNotAllowed) return error;
   const code = error.code ?? 'the connection broke';
   if (CERTIFICATE_CODE.test(code)) return new NoAnswer('certificate', code);
-  if (hasAnswer) return new NoAnswer('broken', code);
+  if (when === 'in the answer') return new NoAnswer('broken', code);
   return new NoAnswer(code === 'ECONNRESET' || code === 'EPIPE' ? 'broken' : 'unreachable', code);
 }
 

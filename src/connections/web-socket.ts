@@ -57,7 +57,7 @@ export function openWebSocket(wanted: WebSocketRequest): Promise<WebSocketAnswer
     };
     const stop = () => giveUp(signal.aborted ? signal.reason : new NoAnswer('late', 'ETIMEDOUT'));
     end.addEventListener('abort', stop, { once: true });
-    request.on('error', (error: NodeJS.ErrnoException) => giveUp(lost(error, false)));
+    request.on('error', (error: NodeJS.ErrnoException) => giveUp(lost(error, 'before the answer')));
     request.once('response', (response) => {
       settled();
       response.destroy();

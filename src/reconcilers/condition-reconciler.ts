@@ -25,7 +25,7 @@ import {
 } from '../store/machines/machine-probes.ts';
 import { BackgroundLoop, type LoopWatch, type PassResult } from '../time/repeat-until-stopped.ts';
 import { Signal } from '../time/signal.ts';
-import { sleep } from '../time/sleep.ts';
+import { waitAtMost } from '../time/wait-at-most.ts';
 import { deriveConditions, type ProbeResults } from './derive-conditions.ts';
 import { NOTHING_SEEN, probeMachine } from './probe-machine.ts';
 import { ProbeSlots } from './probe-slots.ts';
@@ -129,12 +129,10 @@ export class ConditionReconciler {
   /** Starts nothing new, ends the probes that run, and releases those that were not made. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping.abort();
-    const finished = new AbortController();
-    void this.#loop
-      .stop()
-      .then(() => Promise.allSettled(this.#inHand))
-      .then(() => finished.abort());
-    await sleep(graceMs, finished.signal);
+    await waitAtMost(
+      graceMs,
+      this.#loop.stop().then(() => Promise.allSettled(this.#inHand)),
+    );
     const notMade = this.#notMade;
     this.#notMade = [];
     if (notMade.length === 0) return;

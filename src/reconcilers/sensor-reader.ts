@@ -22,7 +22,7 @@ import {
 } from '../store/hardware/sensor-schedule.ts';
 import { BackgroundLoop, type LoopWatch, type PassResult } from '../time/repeat-until-stopped.ts';
 import { Signal } from '../time/signal.ts';
-import { sleep } from '../time/sleep.ts';
+import { waitAtMost } from '../time/wait-at-most.ts';
 import { ProbeSlots } from './probe-slots.ts';
 
 export interface SensorSettings {
@@ -99,12 +99,10 @@ export class SensorReader {
   /** Starts nothing new and ends the readings that run. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping.abort();
-    const finished = new AbortController();
-    void this.#loop
-      .stop()
-      .then(() => Promise.allSettled(this.#inHand))
-      .then(() => finished.abort());
-    await sleep(graceMs, finished.signal);
+    await waitAtMost(
+      graceMs,
+      this.#loop.stop().then(() => Promise.allSettled(this.#inHand)),
+    );
   }
 
   async #sweepOnce(): Promise<PassResult> {

@@ -91,7 +91,7 @@ export class ServiceReconciler {
         const { observed } = machine;
         if (observed?.state !== 'Deployed' || isTrue(machine.conditions, 'Retired'))
           return { machine, events: [] };
-        const change = changeByDrift(machine, observed.state, true);
+        const change = changeByDrift(machine, observed.state, 'system');
         return applyChange(machine, change, { at: new Date(), actor: DRIFT, operationId: null });
       });
     }

@@ -11,7 +11,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Actor } from '../domain/actor.ts';
-import { changeByDrift, DRIFT_ACTOR, driftAtStage } from '../domain/condition/drift.ts';
+import { changeByDrift, DRIFT_ACTOR, driftAtStage, type QuarantinedBy } from '../domain/condition/drift.ts';
 import { type Absences, isInUse, massAbsence } from '../domain/condition/mass-absence.ts';
 import { Fault } from '../domain/error/fault.ts';
 import type { Machine, ObservedState } from '../domain/machine/machine.ts';
@@ -166,13 +166,13 @@ export class UpstreamSweep {
   async #record(before: Machine, seen: UpstreamMachine | null): Promise<void> {
     const observed = this.#observed(before, seen);
     const { state } = observed;
-    const byUs = before.service === 'quarantined' && (await this.#isQuarantinedForDrift(before.machineId));
-    if (!isChanged(before, observed) && Object.keys(changeByDrift(before, state, byUs)).length === 0) {
-      await this.#realign(before, state, byUs);
+    const by = await this.#quarantinedBy(before);
+    if (!isChanged(before, observed) && Object.keys(changeByDrift(before, state, by)).length === 0) {
+      await this.#realign(before, state, by);
       return;
     }
-    const machine = await this.#change(before, { observed, ...changeByDrift(before, state, byUs) });
-    if (machine) await this.#realign(machine, state, byUs);
+    const machine = await this.#change(before, { observed, ...changeByDrift(before, state, by) });
+    if (machine) await this.#realign(machine, state, by);
   }
 
   /** Null: it was changed since it was read, and what was seen may be older than that. The next sweep sees it again. */
@@ -200,18 +200,19 @@ export class UpstreamSweep {
   }
 
   /** What an operator quarantined, only an operator releases. */
-  async #isQuarantinedForDrift(machineId: string): Promise<boolean> {
+  async #quarantinedBy({ machineId, service }: Machine): Promise<QuarantinedBy> {
+    if (service !== 'quarantined') return null;
     const mover = await lastServiceChange(this.#options.database, machineId);
-    return mover?.actorId === DRIFT_ACTOR || mover?.type === 'ONBOARD';
+    return mover?.actorId === DRIFT_ACTOR || mover?.type === 'ONBOARD' ? 'system' : 'operator';
   }
 
   /**
    * A failed onboarding whose result was reached all the same is adopted, if its own stages agree; one whose machine is in
    * another state can't be retried before an operator has acted.
    */
-  async #realign(machine: Machine, state: string, byUs: boolean): Promise<void> {
+  async #realign(machine: Machine, state: string, quarantinedBy: QuarantinedBy): Promise<void> {
     const { service, presence, activeOperationId, machineId } = machine;
-    if (activeOperationId !== null || !(service === 'enrolling' || byUs)) return;
+    if (activeOperationId !== null || !(service === 'enrolling' || quarantinedBy === 'system')) return;
     const operation = await lastOperationOf(this.#options.database, machineId);
     if (operation?.type !== 'ONBOARD' || !operation.status.startsWith('failed')) return;
     const { operationId, status, error } = operation;

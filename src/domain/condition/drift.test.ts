@@ -4,14 +4,14 @@ import type { Machine } from '../machine/machine.ts';
 import { applyChange } from '../machine/machine-change.ts';
 import { type ServiceState, serviceLifecycle } from '../machine/service-state.ts';
 import { ONBOARDING } from '../workflow/stage.ts';
-import { changeByDrift, driftAtStage, EXPECTED, upstreamDisagreement } from './drift.ts';
+import { changeByDrift, driftAtStage, EXPECTED, type QuarantinedBy, upstreamDisagreement } from './drift.ts';
 
 const UPSTREAM = ['New', 'Commissioning', 'Ready', 'Allocated', 'Deploying', 'Deployed', 'Broken', 'absent'];
 const SERVICES = Object.keys(serviceLifecycle.states) as ServiceState[];
 
 /** Where drift moves it; undefined: nowhere. */
-function movedTo(fields: Partial<Machine>, state: string, quarantinedByUs = false) {
-  return changeByDrift(sampleMachine(fields), state, quarantinedByUs).service?.to;
+function movedTo(fields: Partial<Machine>, state: string, quarantinedBy: QuarantinedBy = null) {
+  return changeByDrift(sampleMachine(fields), state, quarantinedBy).service?.to;
 }
 
 /** The table of docs/maas.md, written again by hand; a state that it does not name is not expected. */
@@ -48,7 +48,7 @@ describe('what an upstream says', () => {
   it('of a retired node sets NeedsIntervention once, until it fits again', () => {
     const by = { at: new Date(0), actor: { kind: 'system', id: 'drift' }, operationId: null } as const;
     const observe = (machine: Machine, state: string) =>
-      applyChange(machine, changeByDrift(machine, state, false), by);
+      applyChange(machine, changeByDrift(machine, state, null), by);
     const drifted = observe(sampleMachine({ service: 'retired' }), 'absent');
     expect(drifted.machine).toMatchObject({
       service: 'retired',
@@ -70,11 +70,11 @@ describe('what an upstream says', () => {
   it('does not replace another reason of NeedsIntervention', () => {
     const flagged = { status: true, reason: 'Flagged', message: 'fan', lastTransition: '' };
     const machine = { service: 'retired', conditions: { NeedsIntervention: flagged } } as const;
-    for (const state of UPSTREAM) expect(changeByDrift(sampleMachine(machine), state, false)).toEqual({});
+    for (const state of UPSTREAM) expect(changeByDrift(sampleMachine(machine), state, null)).toEqual({});
   });
 
   it('is given as the reason, by the owner that the table wants', () => {
-    expect(changeByDrift(sampleMachine({ service: 'active' }), 'Broken', false)).toEqual({
+    expect(changeByDrift(sampleMachine({ service: 'active' }), 'Broken', null)).toEqual({
       service: {
         to: 'quarantined',
         owner: 'reconciler',
@@ -88,7 +88,7 @@ describe('what an upstream says', () => {
       expect(movedTo({ service: null }, state)).toBeUndefined();
       expect(movedTo({ service: 'active', activeOperationId: 'op-1' }, state)).toBeUndefined();
       const back = { service: 'quarantined', presence: 'ready', activeOperationId: 'op-1' } as const;
-      expect(movedTo(back, state, true)).toBeUndefined();
+      expect(movedTo(back, state, 'system')).toBeUndefined();
     }
   });
 });
@@ -97,24 +97,24 @@ describe('a quarantined node', () => {
   const quarantined = { service: 'quarantined', presence: 'ready' } as const;
 
   it('is active again when the drift that put it there is over and its agent is ready', () => {
-    expect(movedTo(quarantined, 'Deployed', true)).toBe('active');
+    expect(movedTo(quarantined, 'Deployed', 'system')).toBe('active');
   });
 
   it('stays where an operator put it, whatever the upstream says', () => {
-    for (const state of UPSTREAM) expect(movedTo(quarantined, state, false)).toBeUndefined();
+    for (const state of UPSTREAM) expect(movedTo(quarantined, state, 'operator')).toBeUndefined();
   });
 
   it('stays while the upstream reports another state, or its agent is not ready', () => {
     for (const state of UPSTREAM.filter((known) => known !== 'Deployed'))
-      expect(movedTo(quarantined, state, true)).toBeUndefined();
+      expect(movedTo(quarantined, state, 'system')).toBeUndefined();
     for (const presence of [null, 'pending', 'registered', 'expired'] as const)
-      expect(movedTo({ ...quarantined, presence }, 'Deployed', true)).toBeUndefined();
+      expect(movedTo({ ...quarantined, presence }, 'Deployed', 'system')).toBeUndefined();
   });
 
   it('stays while something else is wrong, such as its onboarding', () => {
     const failed = { status: true, reason: 'OnboardFailed', message: '', lastTransition: '' };
     const conditions = { NeedsIntervention: failed };
-    expect(movedTo({ ...quarantined, conditions }, 'Deployed', true)).toBeUndefined();
+    expect(movedTo({ ...quarantined, conditions }, 'Deployed', 'system')).toBeUndefined();
   });
 });
 
@@ -125,7 +125,7 @@ describe('Provisioned', () => {
   });
   const provisionedAfter = (fields: Partial<Machine>, ...states: string[]) =>
     states.reduce(
-      (machine, state) => applyChange(machine, changeByDrift(machine, state, false), by).machine,
+      (machine, state) => applyChange(machine, changeByDrift(machine, state, null), by).machine,
       sampleMachine(fields),
     ).conditions.Provisioned;
 

@@ -89,13 +89,13 @@ export function upstreamDiffers({ observed, service }: Pick<Machine, 'observed' 
   return observed?.accepted === undefined && upstreamDisagreement({ observed }, service) !== null;
 }
 
-/**
- * The change of a machine for which its upstream reports `state`. While an operation is active there is none.
- * `quarantinedByUs`: it is quarantined because of drift or by its own onboarding, not by an operator.
- */
-export function changeByDrift(machine: Machine, state: string, quarantinedByUs: boolean): MachineChange {
+/** `system`: because of drift, or by its own onboarding. Null: it is not quarantined. */
+export type QuarantinedBy = 'system' | 'operator' | null;
+
+/** The change of a machine for which its upstream reports `state`. While an operation is active there is none. */
+export function changeByDrift(machine: Machine, state: string, quarantinedBy: QuarantinedBy): MachineChange {
   if (machine.activeOperationId !== null) return {};
-  const change = serviceByDrift(machine, state, quarantinedByUs);
+  const change = serviceByDrift(machine, state, quarantinedBy);
   const provisioned = provisionedBy(machine.conditions.Provisioned, state);
   if (provisioned === null) return change;
   return { ...change, conditions: [...(change.conditions ?? []), provisioned] };
@@ -115,7 +115,7 @@ function provisionedBy(before: Condition | undefined, state: string): ConditionC
   return isNews ? { type: 'Provisioned', status: false, reason: NOT_DEPLOYED_REASON, message } : null;
 }
 
-function serviceByDrift(machine: Machine, state: string, quarantinedByUs: boolean): MachineChange {
+function serviceByDrift(machine: Machine, state: string, quarantinedBy: QuarantinedBy): MachineChange {
   const { service, presence, conditions } = machine;
   if (service === null) return {};
   const { otherwise } = EXPECTED[service];
@@ -132,7 +132,7 @@ function serviceByDrift(machine: Machine, state: string, quarantinedByUs: boolea
   if (isDrifted(machine)) return { conditions: [driftIntervention(false, `the upstream says ${state}`)] };
   // The end of the drift undoes what the drift did, once the agent is ready again and nothing else is wrong.
   const isHealthy = state === 'Deployed' && presence === 'ready' && !isTrue(conditions, 'NeedsIntervention');
-  if (service === 'quarantined' && quarantinedByUs && isHealthy) {
+  if (service === 'quarantined' && quarantinedBy === 'system' && isHealthy) {
     const comment = 'the upstream says Deployed again, and the agent is ready';
     return { service: { to: 'active', owner: 'reconciler', comment } };
   }

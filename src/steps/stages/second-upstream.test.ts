@@ -68,7 +68,7 @@ it('onboards a machine of a second upstream, and records what that one says of i
     upstreamId: 'mould-7',
   });
   const inService: Machine = { ...run.currentMachine(), service: 'active', activeOperationId: null };
-  expect(changeByDrift(inService, inService.observed?.state ?? 'absent', false)).toEqual({});
+  expect(changeByDrift(inService, inService.observed?.state ?? 'absent', null)).toEqual({});
 });
 
 it('may die at any point: what the upstream did is found, and not requested again', async () => {

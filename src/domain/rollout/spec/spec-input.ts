@@ -144,19 +144,17 @@ function checkWaves({ waves, by, order }: WrittenSpec): WavePlan {
   }
   if (order.length > 0) throw invalidField('spec.order', 'needs by');
   if (waves.length > MAX_WAVES) throw invalidField('spec.waves', `must be at most ${MAX_WAVES}`);
-  const sizes = waves.map((text, index) =>
-    checkWave(text, `spec.waves[${index}]`, index === waves.length - 1),
-  );
+  const sizes = waves.map((text, index) => readWave(text, `spec.waves[${index}]`));
+  const early = sizes.indexOf('rest');
+  if (early >= 0 && early < sizes.length - 1)
+    throw invalidField(`spec.waves[${early}]`, 'must be the last wave: nothing is left after rest');
   return { sizes: sizes.at(-1) === 'rest' ? sizes : [...sizes, 'rest'] };
 }
 
-function checkWave(text: string, field: string, isLast: boolean): Amount | 'rest' {
-  if (text.trim().toLowerCase() !== 'rest') {
-    if (/^\s*\d+(\.\d+)?\s*%?\s*$/.test(text)) return readAmount(text, field, 1);
-    throw invalidField(field, 'must be a number, a percentage or rest, such as 1, 25% or rest');
-  }
-  if (isLast) return 'rest';
-  throw invalidField(field, 'must be the last wave: nothing is left after rest');
+function readWave(text: string, field: string): Amount | 'rest' {
+  if (text.trim().toLowerCase() === 'rest') return 'rest';
+  if (/^\s*\d+(\.\d+)?\s*%?\s*$/.test(text)) return readAmount(text, field, 1);
+  throw invalidField(field, 'must be a number, a percentage or rest, such as 1, 25% or rest');
 }
 
 /** Null: nothing was written. */
