@@ -1,6 +1,9 @@
-/** Links in the documentation lead somewhere: to a file of the repository, and to a heading of it where they name one. */
+/**
+ * Links in the documentation lead somewhere: to a file of the repository, and to a heading of it where they name one. The map
+ * names every folder.
+ */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../src/package-root.ts';
@@ -62,5 +65,31 @@ describe('Links of the documentation', () => {
       .filter((page) => dirname(page) === folder && !page.endsWith('/README.md'))
       .filter((page) => !index.includes(`](${page.slice(folder.length + 1)})`));
     expect(unlisted).toEqual([]);
+  });
+});
+
+/** Folders whose own folders are nouns of the map. */
+const MAPPED = [
+  ...[
+    'src',
+    'test',
+    'src/domain',
+    'src/store',
+    'src/operations',
+    'src/steps',
+    'src/providers',
+    'src/surfaces',
+  ],
+  ...['src/server', 'src/reconcilers', 'src/agent', 'src/redfish'],
+];
+
+describe('ARCHITECTURE.md', () => {
+  it.each(MAPPED)('names every folder of %s', (parent) => {
+    const map = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+    const folders = readdirSync(join(root, parent), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+    const isNamed = (name: string) => map.includes(`\`${name}/\``) || map.includes(`\`${parent}/${name}/\``);
+    expect(folders.filter((name) => !isNamed(name))).toEqual([]);
   });
 });
