@@ -1,7 +1,7 @@
 // Compiles src, test and bench to dist, builds the console, and lays SQL migrations and scripts beside the code that reads them.
 // With --server: without the console. With --modules: without the programs of one file too. For tests that need neither.
 import { spawnSync } from 'node:child_process';
-import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -15,8 +15,8 @@ if (hasConsole) {
 }
 rmSync(`${root}/dist/src/store/migrations`, { recursive: true, force: true });
 cpSync(`${root}/src/store/migrations`, `${root}/dist/src/store/migrations`, { recursive: true });
-for (const folder of ['src/installer', 'test/parts']) {
-  const scripts = (at) => readdirSync(at).filter((name) => name.endsWith('.sh'));
+for (const folder of ['src/installer/scripts', 'test/parts']) {
+  const scripts = (at) => (existsSync(at) ? readdirSync(at).filter((name) => name.endsWith('.sh')) : []);
   // A script that is gone from the source must not stay: the installer takes all that it finds.
   for (const name of scripts(`${root}/dist/${folder}`)) rmSync(`${root}/dist/${folder}/${name}`);
   for (const name of scripts(`${root}/${folder}`))

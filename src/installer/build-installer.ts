@@ -75,18 +75,19 @@ export async function buildInstaller(options: InstallerOptions): Promise<BuiltIn
   };
 }
 
+const SCRIPTS = new URL('scripts/', import.meta.url);
 const ENTRY_SCRIPTS = ['init.sh', 'udhcpc-event.sh'] as const;
 
 export function scriptText(name: (typeof ENTRY_SCRIPTS)[number]): string {
-  return readFileSync(new URL(name, import.meta.url), 'utf8');
+  return readFileSync(new URL(name, SCRIPTS), 'utf8');
 }
 
 /** The scripts that init.sh sources: all scripts beside it, except those that run as programs. */
 function nounScripts(): InstallerScript[] {
-  return readdirSync(new URL('.', import.meta.url))
+  return readdirSync(SCRIPTS)
     .filter((name) => name.endsWith('.sh') && !ENTRY_SCRIPTS.some((entry) => entry === name))
     .sort()
-    .map((name) => ({ name, text: readFileSync(new URL(name, import.meta.url), 'utf8') }));
+    .map((name) => ({ name, text: readFileSync(new URL(name, SCRIPTS), 'utf8') }));
 }
 
 async function replaceAll(

@@ -52,7 +52,7 @@ describe.skipIf(isOffline || programs.isMissing)(
 
     function addPartition(): string {
       const script = ['write.sh', 'seed.sh']
-        .map((name) => readFileSync(new URL(`../../src/installer/${name}`, import.meta.url), 'utf8'))
+        .map((name) => readFileSync(new URL(`../../src/installer/scripts/${name}`, import.meta.url), 'utf8'))
         .join('\n')
         .replaceAll('/tmp/', `${dir}/tmp/`)
         .replaceAll('/dev/$', () => `${dir}/dev/$`);

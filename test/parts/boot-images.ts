@@ -65,10 +65,11 @@ export async function buildTestInstaller(outputDir: string): Promise<void> {
 
 /** Of everything that its bytes come from but what apt would download, which is what it was on the same day. */
 async function installerKey(): Promise<string> {
-  const sources = new URL('../../src/installer/', import.meta.url);
+  const sources = ['', 'scripts/'].map((folder) => new URL(`../../src/installer/${folder}`, import.meta.url));
   const hash = createHash('sha256');
-  for (const name of readdirSync(sources).sort())
-    hash.update(name).update(readFileSync(new URL(name, sources)));
+  for (const folder of sources)
+    for (const name of readdirSync(folder).sort())
+      if (name !== 'scripts') hash.update(name).update(readFileSync(new URL(name, folder)));
   hash.update(await kernelPackage()).update(String(statSync('/bin/busybox').mtimeMs));
   return hash.update(new Date().toDateString()).digest('hex').slice(0, 16);
 }

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { needs } from '../../test/parts/debian-packages.ts';
+import { needs } from '../../../test/parts/debian-packages.ts';
 
 const programs = needs('busybox');
 const scripts = fileURLToPath(new URL('.', import.meta.url));

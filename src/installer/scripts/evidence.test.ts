@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { needs } from '../../test/parts/debian-packages.ts';
-import { evidenceMessage } from '../domain/install/install-evidence.ts';
+import { needs } from '../../../test/parts/debian-packages.ts';
+import { evidenceMessage } from '../../domain/install/install-evidence.ts';
 
 const programs = needs('busybox');
 const scripts = fileURLToPath(new URL('.', import.meta.url));
