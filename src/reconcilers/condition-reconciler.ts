@@ -78,7 +78,7 @@ export class ConditionReconciler {
   readonly #stopping = new AbortController();
   readonly #lateMs: number;
   /** Providers with more probes due than free slots. */
-  readonly #crowded = new Set<string>();
+  readonly #full = new Set<string>();
   readonly #loggedUntil = new Map<string, number>();
   #notMade: Probe[] = [];
   readonly #loop: BackgroundLoop;
@@ -144,14 +144,14 @@ export class ConditionReconciler {
   /** Claims as many probes as there are free slots. */
   async #sweepOnce(): Promise<PassResult> {
     const more = await this.#schedule();
-    this.#crowded.clear();
+    this.#full.clear();
     for (const [name, provider] of this.#options.providers) {
       const room = this.#slots.room(name);
       const claimed = room > 0 ? await this.#claim(name, provider, room) : 0;
-      if (claimed === room) this.#crowded.add(name);
+      if (claimed === room) this.#full.add(name);
     }
     if (more) return { nextInMs: 0 };
-    if (this.#crowded.size > 0) return { nextInMs: TICK_MS };
+    if (this.#full.size > 0) return { nextInMs: TICK_MS };
     const next = await nextProbeInMs(this.#options.database, this.#lateMs);
     return { nextInMs: Math.max(TICK_MS, Math.min(next ?? POLL_MS, POLL_MS)) };
   }
@@ -211,7 +211,7 @@ export class ConditionReconciler {
 
   /** Not for every free slot: a claim costs the same for one probe as for many. */
   #wakeWhenFree(provider: string): void {
-    if (!this.#crowded.has(provider)) return;
+    if (!this.#full.has(provider)) return;
     if (this.#slots.room(provider) >= this.#slots.used(provider)) this.#wake.notify();
   }
 

@@ -6,7 +6,7 @@ import type { Machine } from '../domain/machine/machine.ts';
 import type { ClusterProbeResult } from '../providers/provider.ts';
 import { deriveConditions, type ProbeResults } from './derive-conditions.ts';
 
-const PATIENCE = 3;
+const MAX_MISSES = 3;
 const UP = { ok: true, reason: 'PingOK', message: 'up' };
 const DOWN = { ok: false, reason: 'NoAnswer', message: 'down' };
 
@@ -56,7 +56,7 @@ function derive({ machine, seen, misses }: Omit<Case, 'it' | 'says'>) {
     sampleMachine(machine),
     { host: null, bmc: null, cluster: null, ...seen },
     { host: 0, bmc: 0, ...misses },
-    PATIENCE,
+    MAX_MISSES,
   );
 }
 
@@ -359,7 +359,7 @@ describe('what others say', () => {
 });
 
 describe('misses', () => {
-  it('are counted up to the patience, kept when nothing was learned, forgotten at the first answer', () => {
+  it('are counted up to the limit, kept when nothing was learned, forgotten at the first answer', () => {
     expect(derive({ seen: { host: DOWN }, misses: { host: 1, bmc: 2 } }).misses).toEqual({ host: 2, bmc: 2 });
     expect(derive({ seen: { host: DOWN, bmc: UP }, misses: { host: 3, bmc: 2 } }).misses).toEqual({
       host: 3,

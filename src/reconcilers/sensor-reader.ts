@@ -108,7 +108,7 @@ export class SensorReader {
   async #sweepOnce(): Promise<PassResult> {
     const { database, settings } = this.#options;
     await this.#search();
-    let isCrowded = false;
+    let isFull = false;
     for (const [provider, sensors] of this.#readers) {
       const room = this.#slots.room(provider);
       const claimed =
@@ -116,9 +116,9 @@ export class SensorReader {
           ? await claimReadings(database, { provider, limit: room, intervalMs: settings.intervalMs })
           : [];
       for (const due of claimed) this.#take(due, provider, sensors);
-      if (claimed.length === room) isCrowded = true;
+      if (claimed.length === room) isFull = true;
     }
-    if (isCrowded) return { nextInMs: POLL_MS };
+    if (isFull) return { nextInMs: POLL_MS };
     const next = await nextReadingInMs(database);
     return { nextInMs: Math.max(TICK_MS, Math.min(next ?? POLL_MS, POLL_MS)) };
   }

@@ -90,7 +90,7 @@ test('registering an existing id replaces spec and labels, and nothing else', as
   expect(await get(server, machineId)).toEqual(after);
 });
 
-test('registering the very same machine again changes nothing, and leaves no trace', async () => {
+test('registering the same machine again changes nothing, and leaves no trace', async () => {
   const machineId = await registered();
   const before = await get(server, machineId);
   const again = { machineId, labels: { rack: 'r42', env: 'prod' }, spec: SPEC };

@@ -1,5 +1,5 @@
 /**
- * A client as the API requires: it calls any replica, and when no answer came it asks another with the very same
+ * A client as the API requires: it calls any replica, and when no answer came it asks another with the same
  * request. Whether the first call was received is then not known; the request id is what makes the second one safe.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

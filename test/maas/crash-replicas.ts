@@ -128,7 +128,7 @@ export class CrashReplicas {
   readonly door: Server;
   readonly #running = new Set<CrashReplica>();
   readonly #start: StartReplica;
-  #keepers: Promise<void>[] = [];
+  #restarting: Promise<void>[] = [];
   #isClosing = false;
 
   private constructor(start: StartReplica, door: Server) {
@@ -169,7 +169,7 @@ export class CrashReplicas {
     writeFileSync(join(crashes, 'plan.json'), JSON.stringify(plan));
     writeFileSync(configFile, JSON.stringify(configuration));
     const place = { databaseUrl, dataDir: join(folder, 'data'), crashes, configFile };
-    this.#keepers = Array.from({ length: REPLICAS }, (_, slot) =>
+    this.#restarting = Array.from({ length: REPLICAS }, (_, slot) =>
       this.#keepOne({ ...place, logFile: join(folder, `replica-${slot}.log`) }),
     );
   }
@@ -210,7 +210,7 @@ export class CrashReplicas {
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const replica of this.#running) replica.end();
-    await Promise.all(this.#keepers);
+    await Promise.all(this.#restarting);
     await Promise.all(stopping.splice(0));
     this.door.close();
   }

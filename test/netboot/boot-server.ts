@@ -1,4 +1,4 @@
-/** As much of a server as machines need to be installed: boot scripts, boot files, one image a machine, and an ear for reports. */
+/** As much of a server as machines need to be installed: boot scripts, boot files, one image a machine, and what takes reports. */
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

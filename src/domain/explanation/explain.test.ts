@@ -198,8 +198,8 @@ const TABLE: readonly Row[] = [
   ],
   [
     'an operator must act, and no operation explains why',
-    { ...SERVING, conditions: flag('NeedsIntervention', 'it smells') },
-    'an operator must act: it smells',
+    { ...SERVING, conditions: flag('NeedsIntervention', 'a fan is loud') },
+    'an operator must act: a fan is loud',
     'operator',
     'clear m-1 --reason "…"',
   ],
@@ -298,8 +298,8 @@ const TABLE: readonly Row[] = [
   ],
   [
     'quarantined by an operator',
-    { ...QUARANTINED, observed: OBSERVED, serviceComment: 'it smells' },
-    'it is quarantined: it smells',
+    { ...QUARANTINED, observed: OBSERVED, serviceComment: 'a fan is loud' },
+    'it is quarantined: a fan is loud',
     'operator',
     'service m-1 active --reason "…"',
   ],

@@ -1,6 +1,6 @@
 /**
  * Which machines a rollout could not change, and why: for each machine the refusal that a start of a single operation would
- * give, by the very same rules. Later steps are asked on the machine as they will find it. A machine that an operation works on
+ * give, by the same rules. Later steps are asked on the machine as they will find it. A machine that an operation works on
  * is not refused: it waits for its turn.
  */
 import type { Scope } from '../../domain/access/scope.ts';

@@ -1,6 +1,6 @@
 /**
  * What CreateRollout would do now, and changes nothing: the machines by wave, who is left out and why, what binds, how long it
- * takes, and what would be refused. Creation resolves machines with the very same function.
+ * takes, and what would be refused. Creation resolves machines with the same function.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../../domain/access/caller.ts';

@@ -52,7 +52,7 @@ function untilItIs(
     },
     async act(context) {
       await context.effect(() => bmc.changePower(callOf(context, machine), wish));
-      // Remembered afterwards: asking again is harmless, and what was never asked for would be waited for in vain.
+      // Remembered afterwards: asking again is harmless, and a step must not wait for what it never asked for.
       await context.save({ asked: context.attempt, at: context.now().getTime() });
       return { result: 'started', reason, pollAfterMs: 0 };
     },

@@ -53,7 +53,7 @@ function gracefulShutdown({ machine, capabilities }: StepEnvironment<'power'>): 
       return { seen: 'under_way', reason: 'waiting for the machine to go down', pollAfterMs };
     },
     async act(context) {
-      // Remembered afterwards: asking again is harmless, and what was never asked for would be waited for in vain.
+      // Remembered afterwards: asking again is harmless, and a step must not wait for what it never asked for.
       await context.effect(() => capabilities.power.shutDown(callOf(context, machine)));
       await context.save({ asked: context.attempt });
       return { result: 'started', reason: 'waiting for the machine to go down', pollAfterMs: 0 };

@@ -1,7 +1,7 @@
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { ProviderCall, RemoteCommand, RemoteExec } from '../../providers/provider.ts';
 
-/** Runs a command that may be run again: a connection that broke on the way is no riddle, the next attempt does it all. */
+/** Runs a command that may be run again: after a broken connection the next attempt does all of it. */
 export async function runRepeatable(
   exec: RemoteExec,
   call: ProviderCall,

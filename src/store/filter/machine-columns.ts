@@ -1,4 +1,4 @@
-/** The SQL of each attribute that machines can be filtered by. Indexes have the very same expressions. */
+/** The SQL of each attribute that machines can be filtered by. Indexes have the same expressions. */
 import { ATTENTION_TYPES } from '../../domain/condition/attention.ts';
 import type { MachineAttributes } from '../../domain/filter/machine-filter.ts';
 import { SPEC_FIELD_NAMES, type SpecFieldName } from '../../domain/machine/spec-field.ts';

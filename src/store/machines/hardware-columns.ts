@@ -1,4 +1,4 @@
-/** The summary of a machine's hardware in SQL. Indexes have the very same expressions. */
+/** The summary of a machine's hardware in SQL. Indexes have the same expressions. */
 import {
   HARDWARE_FIELD_NAMES,
   HARDWARE_FIELDS,

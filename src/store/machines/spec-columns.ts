@@ -1,4 +1,4 @@
-/** Fields of a machine's spec in SQL. Indexes have the very same expressions, so that they serve filters and counts. */
+/** Fields of a machine's spec in SQL. Indexes have the same expressions, so that they serve filters and counts. */
 import { SPEC_FIELD_NAMES, SPEC_FIELDS, type SpecFieldName } from '../../domain/machine/spec-field.ts';
 import { keysOf } from '../../domain/machine/spec-value.ts';
 

@@ -17,7 +17,7 @@ const RESETS = { perSecond: 50, burst: 500 } as const;
 const SWEEPS = 4;
 
 /** How long the last words to a client may take. */
-const FAREWELL_MS = 200;
+const CLOSE_GRACE_MS = 200;
 
 interface SessionServer {
   on(event: 'connection', listener: (socket: Socket) => void): unknown;
@@ -52,7 +52,7 @@ function guard(session: ServerHttp2Session, limits: SessionLimits, cutOff: () =>
     session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     // In the next turn of the loop, so that the client learns why.
     setImmediate(() => session.destroy());
-    setTimeout(cutOff, FAREWELL_MS).unref();
+    setTimeout(cutOff, CLOSE_GRACE_MS).unref();
   };
   const idle = setTimeout(() => close('idle'), limits.firstStreamMs).unref();
   const resets = new KeyedRate(RESETS, limits.now);
