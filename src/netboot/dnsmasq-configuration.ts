@@ -4,7 +4,7 @@
  * because an additional line or comma could be any directive.
  */
 import { isIPv4 } from 'node:net';
-import { IPXE_QUERY } from '../domain/install/ipxe-query.ts';
+import { IPXE_QUERY } from '../domain/install/boot/ipxe-query.ts';
 import { NetbootError } from './netboot-error.ts';
 
 export interface DnsmasqOptions {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { credentialsConfiguration } from '../../src/connections/credential-source.ts';
-import { testStub } from '../../src/domain/install/unified-image.fixture.ts';
+import { testStub } from '../../src/domain/install/boot/unified-image.fixture.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { fresh } from '../api/fleet.ts';
 import { bmcFields } from '../datacenter/bmc-site.ts';

@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { testStub } from '../../src/domain/install/boot/unified-image.fixture.ts';
 import {
   INSTALLER_INTERFACE,
   INSTALLER_MANIFEST,
   manifestText,
 } from '../../src/domain/install/installer-manifest.ts';
-import { testStub } from '../../src/domain/install/unified-image.fixture.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { ended, fresh, phaseOf, run, waitingAt } from '../api/fleet.ts';
 import { unusedKey } from '../datacenter/bmc-site.ts';

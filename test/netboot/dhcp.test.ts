@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { IPXE_QUERY } from '../../src/domain/install/ipxe-query.ts';
+import { IPXE_QUERY } from '../../src/domain/install/boot/ipxe-query.ts';
 import { dnsmasqConfiguration } from '../../src/netboot/dnsmasq-configuration.ts';
 import { needs } from '../parts/debian-packages.ts';
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { bootDisc } from '../../src/domain/install/boot-disc.ts';
+import { bootDisc } from '../../src/domain/install/boot/boot-disc.ts';
 import { findFile, needs } from '../parts/debian-packages.ts';
 
 const programs = needs('discs', 'bootImages');

@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { sectionsOf, testStub } from '../../src/domain/install/unified-image.fixture.ts';
+import { sectionsOf, testStub } from '../../src/domain/install/boot/unified-image.fixture.ts';
 import { launch } from '../cli/harness.ts';
 import { dataDir, pendingNode, server, setUpBootSite } from './boot-site.ts';
 import { callFrom, ELSEWHERE } from './from-address.ts';

@@ -25,7 +25,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { IPXE_QUERY } from '../../src/domain/install/ipxe-query.ts';
+import { IPXE_QUERY } from '../../src/domain/install/boot/ipxe-query.ts';
 import { EMPTY_VARIABLES, FIRMWARE } from './uefi-variables.ts';
 
 /** Where the machine finds the server, whatever port that has on this host. */

@@ -5,8 +5,8 @@
 import { type Condition, type ConditionType, isTrue } from '../condition/condition.ts';
 import { DRIFT_REASON } from '../condition/drift.ts';
 import type { UpstreamView } from '../condition/upstream-view.ts';
-import { NOT_EXPECTED } from '../install/boot-admission.ts';
-import { BOOT_CONFLICT } from '../install/boot-conflict.ts';
+import { NOT_EXPECTED } from '../install/boot/boot-admission.ts';
+import { BOOT_CONFLICT } from '../install/boot/boot-conflict.ts';
 import type { Machine } from '../machine/machine.ts';
 import type { MachineAction } from '../machine/machine-action.ts';
 import { isMaintenanceOverdue } from '../machine/maintenance.ts';

@@ -2,8 +2,8 @@
 import type { Actor } from '../../domain/actor.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import { type ApprovalRule, matchingRule } from '../../domain/install/approval-rule.ts';
-import { isExpected } from '../../domain/install/boot-admission.ts';
-import { isBootConflict } from '../../domain/install/boot-conflict.ts';
+import { isExpected } from '../../domain/install/boot/boot-admission.ts';
+import { isBootConflict } from '../../domain/install/boot/boot-conflict.ts';
 import type { Node } from '../../domain/install/node.ts';
 import type { Session } from '../../store/database/database.ts';
 import { recentNotes } from '../../store/nodes/node-lists.ts';

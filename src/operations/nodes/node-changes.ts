@@ -1,7 +1,7 @@
 /** The one place that turns a decision about a node into states, events and its install record. */
 import type { Actor } from '../../domain/actor.ts';
 import type { NewEvent } from '../../domain/event.ts';
-import { conflictJudged } from '../../domain/install/boot-conflict.ts';
+import { conflictJudged } from '../../domain/install/boot/boot-conflict.ts';
 import { type Erasure, erasureText } from '../../domain/install/erasure.ts';
 import type { InstallNote } from '../../domain/install/install-report.ts';
 import type { InstallOwner, InstallState } from '../../domain/install/install-state.ts';

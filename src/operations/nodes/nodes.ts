@@ -5,7 +5,7 @@ import { inAnyCase } from '../../domain/any-case.ts';
 import { isTrue } from '../../domain/condition/condition.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
 import type { NewEvent } from '../../domain/event.ts';
-import { isExpected } from '../../domain/install/boot-admission.ts';
+import { isExpected } from '../../domain/install/boot/boot-admission.ts';
 import { type InstallState, installLifecycle } from '../../domain/install/install-state.ts';
 import {
   GROUP_LABEL,

@@ -1,6 +1,6 @@
 /** Boot tokens: a boot may report about its purpose and fetch its image with one. */
 import { randomBytes } from 'node:crypto';
-import type { EarlierBoot } from '../../domain/install/boot-admission.ts';
+import type { EarlierBoot } from '../../domain/install/boot/boot-admission.ts';
 import type { WantedDisk } from '../../domain/install/install-evidence.ts';
 import type { BootPurpose } from '../../domain/install/node.ts';
 import type { Session } from '../database/database.ts';

@@ -3,8 +3,8 @@
  * and the machine boots from its disk. The only text from the request in a script is a MAC address that was checked.
  */
 
+import { IPXE_QUERY } from '../../../domain/install/boot/ipxe-query.ts';
 import { fillCmdline, furtherWords, type InstallProfile } from '../../../domain/install/install-profile.ts';
-import { IPXE_QUERY } from '../../../domain/install/ipxe-query.ts';
 import type { BootPurpose } from '../../../domain/install/node.ts';
 import type { ServedImage } from '../install-plan.ts';
 

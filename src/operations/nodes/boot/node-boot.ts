@@ -14,7 +14,7 @@ import {
   installerArchOf,
   SERIAL_CONSOLES,
 } from '../../../domain/install/architecture.ts';
-import { admitBoot, type BootClaim, type EarlierBoot } from '../../../domain/install/boot-admission.ts';
+import { admitBoot, type BootClaim, type EarlierBoot } from '../../../domain/install/boot/boot-admission.ts';
 import type { WantedDisk } from '../../../domain/install/install-evidence.ts';
 import type { InstallProfile } from '../../../domain/install/install-profile.ts';
 import { type BootPurpose, MAX_INSTALL_ATTEMPTS, type Node } from '../../../domain/install/node.ts';

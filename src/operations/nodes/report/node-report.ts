@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Actor, Origin } from '../../../domain/actor.ts';
 import { Fault } from '../../../domain/error/fault.ts';
 import type { NewEvent } from '../../../domain/event.ts';
-import { bootConflict } from '../../../domain/install/boot-conflict.ts';
+import { bootConflict } from '../../../domain/install/boot/boot-conflict.ts';
 import type { Erasure } from '../../../domain/install/erasure.ts';
 import {
   applyReport,

@@ -5,7 +5,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Fault } from '../../../domain/error/fault.ts';
-import { isExpected } from '../../../domain/install/boot-admission.ts';
+import { isExpected } from '../../../domain/install/boot/boot-admission.ts';
 import {
   evidenceMessage,
   evidenceProblem,

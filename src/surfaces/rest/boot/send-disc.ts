@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { bootDisc } from '../../../domain/install/boot-disc.ts';
+import { bootDisc } from '../../../domain/install/boot/boot-disc.ts';
 import type { DiscPlan } from '../../../operations/nodes/boot/boot-media.ts';
 import { prepared } from './send-unified.ts';
 

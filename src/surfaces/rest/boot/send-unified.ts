@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { type UnifiedImage, unifiedImage } from '../../../domain/install/unified-image.ts';
+import { type UnifiedImage, unifiedImage } from '../../../domain/install/boot/unified-image.ts';
 import type { UnifiedFiles } from '../../../operations/nodes/boot/unified-boot.ts';
 
 /** The size alone; it does not depend on the command line. */

@@ -1,5 +1,5 @@
 /** Two machines that boot as the same node: an operator must find out which of them it is. */
-import type { ConditionChange, Conditions } from '../condition/condition.ts';
+import type { ConditionChange, Conditions } from '../../condition/condition.ts';
 
 export const BOOT_CONFLICT = 'BootConflict';
 

@@ -3,7 +3,7 @@
  * address alone opens nothing: the boot must be expected, come from the network and the hardware that are known, and be the
  * only one. A boot counts as live from its fetch to some time after its last report; while it is, no other address is served.
  */
-import type { Node } from './node.ts';
+import type { Node } from '../node.ts';
 
 /** The boot of the same installation that was seen last. */
 export interface EarlierBoot {

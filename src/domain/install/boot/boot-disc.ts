@@ -3,7 +3,7 @@
  * 13.3.2). A BMC that shows the image as a stick instead of a CD finds the same volume as a partition. The program comes from elsewhere: it
  * lies in one piece between `head` and `padding` zeros. The same input makes the same disc, since a BMC reads it in pieces.
  */
-import type { InstallerArch } from './architecture.ts';
+import type { InstallerArch } from '../architecture.ts';
 import { bootVolume } from './boot-volume.ts';
 
 export interface BootDisc {
