@@ -14,19 +14,16 @@ import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import type { StepContext, StepHandler } from '../../engine/step-handler.ts';
 import type { DeployedImages } from '../../providers/provider.ts';
 import type { UpstreamMachine, UpstreamState } from '../../providers/upstream.ts';
+import { countOf, countOne, createdIn, rememberCreated } from '../stages/stage-memo.ts';
 import {
   ABSENT,
   type Acted,
-  countOf,
-  countOne,
-  createdIn,
   failed,
   needsHuman,
-  rememberCreated,
   type Seen,
   started,
   underWay,
-} from '../stages/stage-handling.ts';
+} from '../stages/stage-result.ts';
 import { callOf, undoCallOf } from '../step-kind.ts';
 import {
   classifyFailure,

@@ -21,16 +21,8 @@ import {
   waitAtMost,
   waitForUpstream,
 } from '../upstream/upstream-environment.ts';
-import {
-  ABSENT,
-  countOf,
-  countOne,
-  done,
-  needsHuman,
-  observeOnly,
-  type StageHandler,
-  underWay,
-} from './stage-handling.ts';
+import { countOf, countOne } from './stage-memo.ts';
+import { ABSENT, done, needsHuman, observeOnly, type StageHandler, underWay } from './stage-result.ts';
 import type { Stage, UpstreamStage } from './upstream-stages.ts';
 
 const DEPLOYED_OR_FAILED: readonly UpstreamState[] = ['deploying', 'deployed', 'deployment_failed'];

@@ -2,7 +2,7 @@
 import type { DecommissionStage } from '../../domain/workflow/stage.ts';
 import { callOf, type StepEnvironment } from '../step-kind.ts';
 import { hooked } from './site-hook.ts';
-import { ABSENT, done, type StageHandler, underWay } from './stage-handling.ts';
+import { ABSENT, done, type StageHandler, underWay } from './stage-result.ts';
 
 export type NodeStage = Extract<
   DecommissionStage,

@@ -15,23 +15,19 @@ import {
   waitForUpstream,
 } from '../upstream/upstream-environment.ts';
 import { hooked } from './site-hook.ts';
+import { countOf, countOne, createdIn, creating, rememberCreated } from './stage-memo.ts';
 import {
   ABSENT,
   type Acted,
-  countOf,
-  countOne,
-  createdIn,
-  creating,
   done,
   failed,
   needsHuman,
   observeOnly,
-  rememberCreated,
   type Seen,
   type StageHandler,
   started,
   UNOBSERVABLE,
-} from './stage-handling.ts';
+} from './stage-result.ts';
 import type { Stage, UpstreamStage } from './upstream-stages.ts';
 
 /** Ready, or further: then another user has configured it. */

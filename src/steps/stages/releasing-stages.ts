@@ -15,17 +15,8 @@ import {
   upstreamIdOf,
   waitForUpstream,
 } from '../upstream/upstream-environment.ts';
-import {
-  ABSENT,
-  type Acted,
-  countOf,
-  countOne,
-  done,
-  failed,
-  type Seen,
-  type StageHandler,
-  started,
-} from './stage-handling.ts';
+import { countOf, countOne } from './stage-memo.ts';
+import { ABSENT, type Acted, done, failed, type Seen, type StageHandler, started } from './stage-result.ts';
 import type { Stage, UpstreamStage } from './upstream-stages.ts';
 
 /** Nothing is deployed there, so that there is nothing to release. */

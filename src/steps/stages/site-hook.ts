@@ -1,5 +1,5 @@
 import { callOf, type StepEnvironment } from '../step-kind.ts';
-import { done, type StageHandler, started, UNOBSERVABLE } from './stage-handling.ts';
+import { done, type StageHandler, started, UNOBSERVABLE } from './stage-result.ts';
 
 /** A stage that the site carries out. */
 export function hooked({ machine, controlPlane }: StepEnvironment<never>, stage: string): StageHandler {

@@ -7,7 +7,7 @@ import type { UpstreamEnvironment } from '../upstream/upstream-environment.ts';
 import { DEPLOYING_STAGES } from './deploying-stages.ts';
 import { PREPARING_STAGES } from './preparing-stages.ts';
 import { RELEASING_STAGES } from './releasing-stages.ts';
-import type { StageHandler } from './stage-handling.ts';
+import type { StageHandler } from './stage-result.ts';
 
 export type UpstreamStage =
   | OnboardingStage

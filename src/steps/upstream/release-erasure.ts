@@ -2,7 +2,7 @@
 import type { StepContext } from '../../engine/step-handler.ts';
 import type { ProviderCall } from '../../providers/provider.ts';
 import type { ErasureMark, ErasureProgress, ErasureReport } from '../../providers/upstream.ts';
-import { createdIn, rememberCreated } from '../stages/stage-handling.ts';
+import { createdIn, rememberCreated } from '../stages/stage-memo.ts';
 import { type UpstreamEnvironment, upstreamIdOf } from './upstream-environment.ts';
 
 function markOf(context: StepContext): ErasureMark | null {

@@ -2,7 +2,8 @@
 import type { StepContext } from '../../engine/step-handler.ts';
 import type { ProviderCall } from '../../providers/provider.ts';
 import type { UpstreamMachine } from '../../providers/upstream.ts';
-import { ABSENT, type Acted, countOf, type Seen, started } from '../stages/stage-handling.ts';
+import { countOf } from '../stages/stage-memo.ts';
+import { ABSENT, type Acted, type Seen, started } from '../stages/stage-result.ts';
 import { erasureProgress } from './release-erasure.ts';
 import { type UpstreamEnvironment, waitForUpstream } from './upstream-environment.ts';
 

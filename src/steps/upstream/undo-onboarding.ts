@@ -5,7 +5,8 @@
 import type { StepContext } from '../../engine/step-handler.ts';
 import type { ProviderCall } from '../../providers/provider.ts';
 import type { UpstreamMachine, UpstreamState } from '../../providers/upstream.ts';
-import { type Acted, countOf, createdIn, REPEAT_UNDO_MS, spaced, started } from '../stages/stage-handling.ts';
+import { countOf, createdIn, REPEAT_UNDO_MS, spaced } from '../stages/stage-memo.ts';
+import { type Acted, started } from '../stages/stage-result.ts';
 import { callOf, undoCallOf } from '../step-kind.ts';
 import { markRelease } from './release-erasure.ts';
 import { isLeaving, observeRelease, unblockRelease } from './release-progress.ts';

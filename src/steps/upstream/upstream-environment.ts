@@ -5,7 +5,8 @@ import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import type { StepContext } from '../../engine/step-handler.ts';
 import type { ProviderCall } from '../../providers/provider.ts';
 import type { UpstreamMachine } from '../../providers/upstream.ts';
-import { countOf, needsHuman, type Seen, underWay } from '../stages/stage-handling.ts';
+import { countOf } from '../stages/stage-memo.ts';
+import { needsHuman, type Seen, underWay } from '../stages/stage-result.ts';
 import { callOf, type StepEnvironment } from '../step-kind.ts';
 
 export type UpstreamEnvironment = StepEnvironment<'upstream'>;
