@@ -15,6 +15,7 @@ const INSTEAD_OF: Readonly<Record<string, string>> = {
   'mend|mends|mended|poke|pokes|poked': 'fix, wake',
   'surrounded|adrift|dwell|dwells|stubborn': 'see the glossary',
   'dear(?:er|est)?|upon|for ever': 'costly, on, forever',
+  '(?:\\w+_)?LOOK_MS|lookCommand|lookedAt': 'poll, probe',
   'in turns': 'alternately, round robin, in slices',
   'that (?:is|are) none(?! of)': 'invalid, unknown, not a …',
   'documents? [1-5]': 'a page of docs/',

@@ -38,7 +38,7 @@ const STATES: readonly HostState[] = ['clean', 'remains', 'joining', 'joined'];
 export async function probeHost(exec: RemoteExec, call: ProviderCall, files: HostFiles): Promise<HostView> {
   const { exitCode, stdout } = await exec.run(
     { ...call, key: `${call.key}/look` },
-    { command: lookCommand(files), quiet: true },
+    { command: probeCommand(files), quiet: true },
   );
   const [state = '', uid = '', version = ''] = stdout.trim().split(/\s*\n/).slice(-3);
   const known = STATES.find((one) => one === state);
@@ -53,7 +53,7 @@ export async function probeHost(exec: RemoteExec, call: ProviderCall, files: Hos
 }
 
 /** Three lines: the state, the user's id, kubeadm's version or "-". */
-function lookCommand({ kubernetes, lock }: HostFiles): string {
+function probeCommand({ kubernetes, lock }: HostFiles): string {
   const { conf, bootstrap, ca } = {
     conf: `${kubernetes}/kubelet.conf`,
     bootstrap: `${kubernetes}/bootstrap-kubelet.conf`,

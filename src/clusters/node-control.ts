@@ -22,7 +22,7 @@ import { type Clusters, clusterNamed } from './clusters.ts';
 import { checkedNodeName, isNodeName, nodeNameOf } from './node-name.ts';
 
 /** How soon to poll whether pods have ended, at first and from then on, and to ask again for one that may not leave yet. */
-const FIRST_LOOK_MS = 500;
+const FIRST_POLL_MS = 500;
 const POLL_AFTER_MS = 2_000;
 const ASK_AGAIN_MS = 5_000;
 const MADE = 'made-by-';
@@ -67,7 +67,7 @@ export function createNodeControl(clusters: Clusters): NodeControl {
         if (refusal !== null) refusals.push(refusal);
       }
       const [first] = refusals;
-      if (first === undefined) return { refused: '', pollAfterMs: FIRST_LOOK_MS };
+      if (first === undefined) return { refused: '', pollAfterMs: FIRST_POLL_MS };
       const others = refusals.length === 1 ? '' : ` (and ${refusals.length - 1} more)`;
       return { refused: `${first}${others}`, pollAfterMs: ASK_AGAIN_MS };
     },

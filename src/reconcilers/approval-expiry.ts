@@ -1,4 +1,4 @@
-/** Cancels operations that no one approved in time. Every replica looks; the row's lock lets one of them decide. */
+/** Cancels operations that no one approved in time. Every replica searches; the row's lock lets one of them decide. */
 import { expireApproval } from '../operations/act/approve-operation.ts';
 import type { Database } from '../store/database/database.ts';
 import { unansweredApprovals } from '../store/operations/unanswered-approvals.ts';

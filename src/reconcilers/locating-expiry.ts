@@ -1,5 +1,5 @@
 /**
- * Switches off the indicators whose time is over. Every replica looks; one takes each machine, for as long as a try lasts. An indicator
+ * Switches off the indicators whose time is over. Every replica searches; one takes each machine, for as long as a try lasts. An indicator
  * that can't be switched off now is tried again later, with the reason shown on the machine.
  */
 import type { Actor } from '../domain/actor.ts';

@@ -1,5 +1,5 @@
 /**
- * Ends maintenance that is over, where its order asks for that. Every replica looks; the request id, which is made from the end
+ * Ends maintenance that is over, where its order asks for that. Every replica searches; the request id, which is made from the end
  * of the maintenance, lets one exit start. An exit that was canceled or that failed is not started again: the machine is shown
  * overdue. One that is refused is tried again.
  */

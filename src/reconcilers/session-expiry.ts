@@ -1,6 +1,6 @@
 /**
  * Records the end of console sessions that no one ended: by their limits, or with their token. They open nothing from that moment
- * on by themselves; this writes it down. Every replica looks; the row's lock lets one of them record it.
+ * on by themselves; this writes it down. Every replica searches; the row's lock lets one of them record it.
  */
 import type { Database } from '../store/database/database.ts';
 import { endExpiredSessions } from '../store/session-ends.ts';

@@ -1,9 +1,9 @@
 /** What is refused, with which status, code and message; and that no other agent is affected. */
 import { connect, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { createMachine, type Enrolled, enrol, get, keepalive, post, registration } from './calls.ts';
 
 let server: TestServer;
@@ -326,9 +326,7 @@ describe('others are unaffected', () => {
     }, 500);
     try {
       expect((await post(server, 'keepalive', other.token, keepalive(other))).status).toBe(200);
-      const end = Date.now() + 25_000;
-      while (closed.filter(Boolean).length < sockets.length && Date.now() < end) await sleep(100);
-      expect(closed.filter(Boolean)).toHaveLength(sockets.length);
+      await until(() => closed.filter(Boolean).length === sockets.length, Boolean, 25_000);
     } finally {
       clearInterval(drip);
       for (const socket of sockets) socket.destroy();

@@ -32,7 +32,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** Looking is for viewers, doing is for operators, and the rest is for admins. */
+/** Reading is for viewers, acting is for operators, and the rest is for admins. */
 const NEEDED = {
   [MachineService.typeName]: {
     registerMachine: 'operator',

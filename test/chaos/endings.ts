@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { OperationStatus } from '../../src/domain/operation/operation-status.ts';
 import type { Rows } from './storm-database.ts';
 
-const LOOK_MS = 40;
+const POLL_MS = 40;
 
 interface Waiting {
   readonly resolve: (status: OperationStatus) => void;
@@ -43,7 +43,7 @@ export class Endings {
   async #poll(): Promise<void> {
     let lastEnding = performance.now();
     while (!this.#closed) {
-      await sleep(LOOK_MS);
+      await sleep(POLL_MS);
       const ended = this.#waiting.size > 0 ? await this.#endedNow() : [];
       for (const { id, status } of ended) {
         this.count += 1;

@@ -31,7 +31,7 @@ interface UserData {
   readonly ssh_authorized_keys?: readonly string[];
 }
 
-const LOOK_MS = 40;
+const POLL_MS = 40;
 /** Programs that are called for what they would do, and only write down that they were. */
 const RECORDED = ['netplan', 'kubectl', 'dpkg', 'apt-get', 'apt-mark'];
 
@@ -89,7 +89,7 @@ export async function startDeployedHost(admin: MaasAdmin, mac: string): Promise<
         await sshd.stop();
         sshd = null;
       }
-      await sleep(LOOK_MS);
+      await sleep(POLL_MS);
     }
   };
   const following = follow();

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installLifecycle } from '../../src/domain/install/install-state.ts';
 import { nextStates, statesOf } from '../../src/domain/lifecycle/lifecycle.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { call, createNode, historyOf, newMac, nodeOf, prepareInstall, report, setState } from './rest.ts';
 
 let server: TestServer;
@@ -135,7 +135,7 @@ describe('reading and describing', () => {
   });
 
   it('needs a token: 401 without, 403 with too small a role', async () => {
-    const { secret } = await server.admin.createToken({ name: 'looker', role: 'viewer' });
+    const { secret } = await server.admin.createToken({ name: 'reader', role: 'viewer' });
     const { id } = await createNode(server);
     expect((await call(server, 'GET', '/nodes', undefined, null)).status).toBe(401);
     expect((await call(server, 'GET', '/nodes', undefined, secret)).status).toBe(200);
@@ -384,12 +384,11 @@ describe('the configuration of groups', () => {
       const slow = await createNode(grouped);
       await setState(grouped, slow.id, 'pending');
       await report(grouped, slow.mac, 'started');
-      const end = Date.now() + 20_000;
-      while ((await nodeOf(grouped, slow.id)).state !== 'install_failed' && Date.now() < end) {
-        await sleep(100);
-      }
-      expect(await nodeOf(grouped, slow.id)).toMatchObject({
-        state: 'install_failed',
+      const failed = await until(
+        () => nodeOf(grouped, slow.id),
+        ({ state }) => state === 'install_failed',
+      );
+      expect(failed).toMatchObject({
         install_attempts: 3,
         last_install_error: 'no report for 1 seconds',
       });

@@ -27,7 +27,7 @@ export interface Approval {
 /** What the operation shows as the reason of its wait. */
 export const WAITING_FOR_APPROVAL = 'waiting for approval';
 
-/** What a rule looks at: the machine, and what is asked for. */
+/** What a rule reads: the machine, and what is asked for. */
 export interface ApprovalSubject {
   readonly machine: Machine;
   readonly type: OperationType;

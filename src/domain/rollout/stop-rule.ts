@@ -21,7 +21,7 @@ export function withFailure(tally: FailureTally, code: string, wave: number): Fa
   };
 }
 
-/** What of a wave the rules look at. */
+/** What the rules read of a wave. */
 export interface WaveSize {
   readonly number: number;
   /** Its machines, without those that are not eligible. */

@@ -1,4 +1,4 @@
-/** Asks for what the stop rules look at beside failures: pools, conditions and metrics of machines that are done. */
+/** Reads what the stop rules check besides failures: pools, conditions and metrics of machines that are done. */
 import type { Metrics } from '../../domain/agent/agent.ts';
 import { checkFilter } from '../../domain/filter/check.ts';
 import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { until } from '../../../test/parts/until.ts';
 import { sleep } from '../../time/sleep.ts';
 import { RunningParts } from './running-parts.ts';
 
@@ -30,8 +31,8 @@ it('names the part that it waits for, as long as it waits', async () => {
   const parts = new RunningParts();
   class Engine {
     start(): void {}
-    stop(): Promise<void> {
-      return until(() => seen.length >= 2);
+    async stop(): Promise<void> {
+      await until(() => seen.length >= 2);
     }
   }
   parts.start(new Engine());
@@ -40,7 +41,3 @@ it('names the part that it waits for, as long as it waits', async () => {
   await sleep(20);
   expect(seen).toEqual(['slow Engine', 'slow Engine']);
 });
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await sleep(1);
-}

@@ -18,7 +18,7 @@ type Handler = StepHandler<MachineChange>;
 type Seen = Observation<MachineChange>;
 export type ClusterStepEnvironment = StepEnvironment<'cluster'>;
 
-const LOST_LOOK_MS = 5_000;
+const LOST_POLL_MS = 5_000;
 
 export interface DrainRules {
   /** What a cluster without such a node means to the step. */
@@ -85,7 +85,7 @@ export async function undoCordon(
 function lostNode(name: string, rules: DrainRules, change: MachineChange): Seen {
   const message = `${name} is cordoned; its kubelet does not report, so what it carries can't be seen to end`;
   if (rules.lost === 'goes_on') return { seen: 'done', message, change };
-  return { seen: 'under_way', reason: message, pollAfterMs: LOST_LOOK_MS };
+  return { seen: 'under_way', reason: message, pollAfterMs: LOST_POLL_MS };
 }
 
 function waitingFor(count: number, name: string): string {

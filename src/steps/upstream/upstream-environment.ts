@@ -88,7 +88,7 @@ export async function observeUpstream(
   return { ...result, change: { ...result.change, ...observedAs(environment, seen, context.now()) } };
 }
 
-/** Waits for as long as the site allows: after that a human must look, and not another attempt. */
+/** Waits for as long as the site allows: after that an operator must act, and not another attempt. */
 export async function waitAtMost(
   context: StepContext,
   seconds: number,

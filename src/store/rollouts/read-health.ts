@@ -1,4 +1,4 @@
-/** What of the machines that are done, and of the pools of a rollout's machines, its stop rules look at. */
+/** What the stop rules of a rollout check: machines that are done, and the pools of its machines. */
 import type { AgentAddress } from '../../domain/agent/agent.ts';
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
 import type { Machine } from '../../domain/machine/machine.ts';

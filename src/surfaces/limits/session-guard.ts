@@ -77,7 +77,7 @@ function guard(session: ServerHttp2Session, limits: SessionLimits, cutOff: () =>
   });
 }
 
-/** A stream whose buffer has not become smaller since the first of several looks is not being read. */
+/** A stream whose buffer has not become smaller since the first of several checks is not being read. */
 function watchStalled(
   open: ReadonlySet<ServerHttp2Stream>,
   { stalledMs }: SessionLimits,

@@ -45,7 +45,7 @@ const NO_STOP: StopRules = {
 
 /**
  * Throws one Fault with every field that is wrong. Whether the deadline has passed is checkDeadline's to say. There may be a hundred
- * thousand ids, and to look at all of them keeps other calls waiting: `wrongId` is the place of the first that is no id, which
+ * thousand ids, and to check all of them keeps other calls waiting: `wrongId` is the place of the first that is no id, which
  * the caller finds in slices (-1: all are ids), as it makes them distinct.
  */
 export function checkRolloutSpec(written: WrittenSpec | undefined, wrongId: number): RolloutSpec {

@@ -24,7 +24,7 @@ import { eventMessage } from './event-message.ts';
 
 const ALIVE_MS = 5_000;
 /** How often the stream checks whether ALIVE is due. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 type Message = MessageInitShape<typeof WatchedEventSchema>;
 
@@ -38,7 +38,7 @@ export async function* watchEvents(
   let position = readCursor('events', request.cursor)?.[0] ?? (await lastEventId(watching));
   yield alive(dependencies, position);
   let toldAt = performance.now();
-  for await (const events of feed.follow(position, signal, LOOK_MS)) {
+  for await (const events of feed.follow(position, signal, POLL_MS)) {
     const changes = await eventsInScope(watching, events.filter(isWanted), caller.scope);
     position = events.at(-1)?.eventId ?? position;
     if (changes.length > 0) yield new SharedBatch(changes.map(sharedEvent));

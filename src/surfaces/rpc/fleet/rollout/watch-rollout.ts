@@ -1,7 +1,7 @@
 /**
  * Streams a rollout as it changes. Every change has a revision, and the cursor of a message is the revision that it shows: a
  * client that resumes with it, on any replica, gets the first change after it and misses nothing. The stream keeps no more
- * than its position. It looks at most so often, so that many changes in a row are one message, and a rollout of 50,000
+ * than its position. It polls at most so often, so that many changes in a row are one message, and a rollout of 50,000
  * machines sends no more than one of a hundred.
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
@@ -23,8 +23,8 @@ import { existingRollout } from './read-handlers.ts';
 import { type LimitUses, rolloutInStream, rolloutMachineMessage } from './rollout-message.ts';
 
 const ALIVE_MS = 5_000;
-/** How often the stream looks whether there is a new revision. */
-const LOOK_MS = 500;
+/** How often the stream checks for a new revision. */
+const POLL_MS = 500;
 const MAX_MACHINES = 500;
 /** How old the use of limits in a message may be: counting it costs more than all the rest. */
 const LIMITS_MS = 2_000;
@@ -46,11 +46,11 @@ export async function* watchRollout(
     seen = rollout.revision;
   }
   let sentAt = performance.now();
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let readAt = Number.NEGATIVE_INFINITY;
   const position = await lastEventId(dependencies.database);
-  for await (const _events of dependencies.feed.follow(position, context.signal, LOOK_MS)) {
-    if (performance.now() - lookedAt < LOOK_MS) continue;
-    lookedAt = performance.now();
+  for await (const _events of dependencies.feed.follow(position, context.signal, POLL_MS)) {
+    if (performance.now() - readAt < POLL_MS) continue;
+    readAt = performance.now();
     const revision = await revisionOf(dependencies.database, rolloutId);
     if (revision !== null && revision <= seen) {
       // A client that resumes after the last change of a rollout that has ended has nothing to wait for.
