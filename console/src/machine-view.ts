@@ -2,9 +2,9 @@
 import { type Conditions, isConditionType } from '../../src/domain/condition/condition.ts';
 import type { EffectiveState } from '../../src/domain/machine/effective-state.ts';
 import type { MachineSpec } from '../../src/domain/machine/machine.ts';
-import { specOfMessage } from '../../src/domain/machine/machine-spec.ts';
 import type { Phase } from '../../src/domain/machine/phase.ts';
 import type { ServiceState } from '../../src/domain/machine/service-state.ts';
+import { specOfMessage } from '../../src/domain/machine/spec/machine-spec.ts';
 import type { GatedMachine } from '../../src/domain/operation/gate.ts';
 import {
   EffectiveState_Value,

@@ -6,7 +6,7 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MachineSpec } from '../../src/domain/machine/machine.ts';
-import { EMPTY_SPEC, messageOfSpec, specOfMessage } from '../../src/domain/machine/machine-spec.ts';
+import { EMPTY_SPEC, messageOfSpec, specOfMessage } from '../../src/domain/machine/spec/machine-spec.ts';
 import {
   SPEC_FIELD_NAMES,
   SPEC_FIELDS,
@@ -14,7 +14,7 @@ import {
   SPEC_GROUPS,
   type SpecField,
   type SpecFieldName,
-} from '../../src/domain/machine/spec-field.ts';
+} from '../../src/domain/machine/spec/spec-field.ts';
 import {
   keysOf,
   SPEC_LINES,
@@ -22,7 +22,7 @@ import {
   specText,
   specValue,
   withSpecValue,
-} from '../../src/domain/machine/spec-value.ts';
+} from '../../src/domain/machine/spec/spec-value.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { MachineSpecSchema as V1Spec } from '../../src/gen/baremetal/v1/machine_pb.ts';
 import { MachineSpecSchema as V2Spec } from '../../src/gen/baremetal/v2/machine_pb.ts';

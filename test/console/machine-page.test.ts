@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { machineView } from '../../src/cli/rendering/machine-view.ts';
-import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../src/domain/machine/spec-field.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../src/domain/machine/spec/spec-field.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { boot, call, nodeOf, prepareInstall } from '../nodes/rest.ts';
 import { CHROMIUM, Console, expectAccessible, expectAccessibleInAllColours, screenshot } from './console.ts';

@@ -1,8 +1,8 @@
 /** Options that set fields of a machine's spec, one for each row of SPEC_FIELDS. */
 import { type Command, Option } from 'commander';
-import { EMPTY_SPEC, messageOfSpec } from '../../domain/machine/machine-spec.ts';
-import { SPEC_FIELD_NAMES, SPEC_FIELDS, type SpecFieldName } from '../../domain/machine/spec-field.ts';
-import { withSpecValue } from '../../domain/machine/spec-value.ts';
+import { EMPTY_SPEC, messageOfSpec } from '../../domain/machine/spec/machine-spec.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS, type SpecFieldName } from '../../domain/machine/spec/spec-field.ts';
+import { withSpecValue } from '../../domain/machine/spec/spec-value.ts';
 import { several } from './options.ts';
 
 function optionOf(name: SpecFieldName): Option {

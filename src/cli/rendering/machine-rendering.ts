@@ -4,8 +4,8 @@ import { bytesText, metricText } from '../../domain/agent/metric-text.ts';
 import { HARDWARE_FIELD_NAMES, HARDWARE_FIELDS } from '../../domain/hardware/hardware-summary.ts';
 import { summaryOfMessage } from '../../domain/hardware/summary-message.ts';
 import { EFFECTIVE_STATES, type EffectiveState } from '../../domain/machine/effective-state.ts';
-import { specOfMessage } from '../../domain/machine/machine-spec.ts';
-import { SPEC_LINES } from '../../domain/machine/spec-value.ts';
+import { specOfMessage } from '../../domain/machine/spec/machine-spec.ts';
+import { SPEC_LINES } from '../../domain/machine/spec/spec-value.ts';
 import {
   type Agent,
   type Condition,

@@ -1,5 +1,5 @@
 import type { Machine } from './machine.ts';
-import { EMPTY_SPEC } from './machine-spec.ts';
+import { EMPTY_SPEC } from './spec/machine-spec.ts';
 
 /** A machine that nothing has happened to yet. */
 export function sampleMachine(fields: Partial<Machine> = {}): Machine {

@@ -7,7 +7,7 @@ import type { OperationType } from '../operation/operation-type.ts';
 import type { Maintenance } from './maintenance.ts';
 import type { Phase } from './phase.ts';
 import type { ServiceState } from './service-state.ts';
-import type { SPEC_FIELDS, SpecOf } from './spec-field.ts';
+import type { SPEC_FIELDS, SpecOf } from './spec/spec-field.ts';
 
 /** What clients say about a machine: a value for each row of SPEC_FIELDS, under the API's own name. */
 export type MachineSpec = SpecOf<typeof SPEC_FIELDS>;

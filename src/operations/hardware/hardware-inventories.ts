@@ -4,7 +4,7 @@ import type { NewEvent } from '../../domain/event.ts';
 import { judgeHardware } from '../../domain/hardware/hardware-profile.ts';
 import type { HardwareInventory, InventorySource } from '../../domain/install/hardware-inventory.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
-import { MAX_MACS } from '../../domain/machine/spec-check.ts';
+import { MAX_MACS } from '../../domain/machine/spec/spec-check.ts';
 import { operationOf, type ProviderCall } from '../../providers/provider.ts';
 import type { HardwareInventories, RecordedHardware } from '../../steps/control-plane.ts';
 import type { Database, Session } from '../../store/database/database.ts';

@@ -8,11 +8,15 @@ import type { FieldChange, NewEvent } from '../../domain/event.ts';
 import { changesBetween } from '../../domain/field-changes.ts';
 import type { Labels, Machine } from '../../domain/machine/machine.ts';
 import { checkLabels, checkMachineId } from '../../domain/machine/machine-input.ts';
-import { EMPTY_SPEC, type SpecMessage, specOfMessage } from '../../domain/machine/machine-spec.ts';
-import { changedUnderOperation, fixedChanges } from '../../domain/machine/spec-change.ts';
-import { SPEC_FIELD_NAMES, SPEC_GROUP_NAMES, type SpecFieldName } from '../../domain/machine/spec-field.ts';
-import { checkSpec, chosenProvider, labelledProvider } from '../../domain/machine/spec-input.ts';
-import { specValue, withSpecValue } from '../../domain/machine/spec-value.ts';
+import { EMPTY_SPEC, type SpecMessage, specOfMessage } from '../../domain/machine/spec/machine-spec.ts';
+import { changedUnderOperation, fixedChanges } from '../../domain/machine/spec/spec-change.ts';
+import {
+  SPEC_FIELD_NAMES,
+  SPEC_GROUP_NAMES,
+  type SpecFieldName,
+} from '../../domain/machine/spec/spec-field.ts';
+import { checkSpec, chosenProvider, labelledProvider } from '../../domain/machine/spec/spec-input.ts';
+import { specValue, withSpecValue } from '../../domain/machine/spec/spec-value.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Database } from '../../store/database/database.ts';
 import {

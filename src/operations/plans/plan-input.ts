@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { invalidField } from '../../domain/error/fault.ts';
 import { IMAGE_RULE } from '../../domain/machine/machine-input.ts';
-import { CLUSTER_RULE } from '../../domain/machine/spec-check.ts';
+import { CLUSTER_RULE } from '../../domain/machine/spec/spec-check.ts';
 import { PLAN_ID_PROBLEM, PLAN_ID_RULE, type Plan, type PlanStep } from '../../domain/operation/plan.ts';
 import { STEP_KINDS } from '../../steps/registry.ts';
 import { IN_OUR_WORDS } from '../problem-text.ts';

@@ -4,7 +4,7 @@ import { type Fault, invalidField, missingField } from '../../domain/error/fault
 import type { MachineSpec } from '../../domain/machine/machine.ts';
 import { checkText } from '../../domain/machine/machine-input.ts';
 import { canBeReplacement, type Replacement } from '../../domain/machine/replacement.ts';
-import { checkBmcEndpoint, checkMacs } from '../../domain/machine/spec-check.ts';
+import { checkBmcEndpoint, checkMacs } from '../../domain/machine/spec/spec-check.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { StepDefinition } from '../../domain/operation/step.ts';
 import { defineStep } from '../../steps/registry.ts';

@@ -1,7 +1,7 @@
 /** The SQL of each attribute that machines can be filtered by. Indexes have the same expressions. */
 import { ATTENTION_TYPES } from '../../domain/condition/attention.ts';
 import type { MachineAttributes } from '../../domain/filter/machine-filter.ts';
-import { SPEC_FIELD_NAMES, type SpecFieldName } from '../../domain/machine/spec-field.ts';
+import { SPEC_FIELD_NAMES, type SpecFieldName } from '../../domain/machine/spec/spec-field.ts';
 import { AVAILABLE_COLUMN, UNAVAILABLE_COLUMN } from '../machines/availability-column.ts';
 import { HARDWARE_COLUMNS } from '../machines/hardware-columns.ts';
 import { HEADLINE_COLUMN, NEEDS_ATTENTION_COLUMN, TONE_COLUMN } from '../machines/headline-column.ts';

@@ -4,7 +4,7 @@ import { cloneDatabase, type TestDatabase } from '../../../test/parts/postgres.t
 import { Fault } from '../../domain/error/fault.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import type { MachineSpec } from '../../domain/machine/machine.ts';
-import { EMPTY_SPEC } from '../../domain/machine/machine-spec.ts';
+import { EMPTY_SPEC } from '../../domain/machine/spec/machine-spec.ts';
 import { Database } from '../database/database.ts';
 import { changeMachine, type MachineInput, MachineRegistrar } from './machines.ts';
 

@@ -1,6 +1,6 @@
 /** Fields of a machine's spec in SQL. Indexes have the same expressions, so that they serve filters and counts. */
-import { SPEC_FIELD_NAMES, SPEC_FIELDS, type SpecFieldName } from '../../domain/machine/spec-field.ts';
-import { keysOf } from '../../domain/machine/spec-value.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS, type SpecFieldName } from '../../domain/machine/spec/spec-field.ts';
+import { keysOf } from '../../domain/machine/spec/spec-value.ts';
 
 /** Text is null where it is empty, or where the row is older than the field. */
 export function specColumn(name: SpecFieldName): string {

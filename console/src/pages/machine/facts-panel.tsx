@@ -5,7 +5,7 @@ import {
   SPEC_FIELD_NAMES,
   SPEC_FIELDS,
   type SpecFieldName,
-} from '../../../../src/domain/machine/spec-field.ts';
+} from '../../../../src/domain/machine/spec/spec-field.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { listOf, quoted } from '../../pages.ts';
 import { Panel } from '../../ui/panel.tsx';

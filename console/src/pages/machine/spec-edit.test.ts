@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { EMPTY_SPEC } from '../../../../src/domain/machine/machine-spec.ts';
-import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/machine/spec-field.ts';
+import { EMPTY_SPEC } from '../../../../src/domain/machine/spec/machine-spec.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/machine/spec/spec-field.ts';
 import {
   changedPaths,
   concurrentChanges,

@@ -5,20 +5,20 @@
 import { Fault } from '../../../../src/domain/error/fault.ts';
 import type { Labels, MachineSpec } from '../../../../src/domain/machine/machine.ts';
 import { checkLabels } from '../../../../src/domain/machine/machine-input.ts';
-import { EMPTY_SPEC } from '../../../../src/domain/machine/machine-spec.ts';
+import { EMPTY_SPEC } from '../../../../src/domain/machine/spec/machine-spec.ts';
 import {
   SPEC_FIELD_NAMES,
   SPEC_FIELDS,
   type SpecField,
   type SpecFieldName,
-} from '../../../../src/domain/machine/spec-field.ts';
-import { checkField } from '../../../../src/domain/machine/spec-input.ts';
+} from '../../../../src/domain/machine/spec/spec-field.ts';
+import { checkField } from '../../../../src/domain/machine/spec/spec-input.ts';
 import {
   type SpecValue,
   specText,
   specValue,
   withSpecValue,
-} from '../../../../src/domain/machine/spec-value.ts';
+} from '../../../../src/domain/machine/spec/spec-value.ts';
 
 export interface Description {
   readonly spec: MachineSpec;

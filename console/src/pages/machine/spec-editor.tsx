@@ -1,12 +1,12 @@
 import { ConnectError } from '@connectrpc/connect';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { messageOfSpec } from '../../../../src/domain/machine/machine-spec.ts';
+import { messageOfSpec } from '../../../../src/domain/machine/spec/machine-spec.ts';
 import {
   SPEC_FIELD_NAMES,
   SPEC_FIELDS,
   type SpecFieldName,
-} from '../../../../src/domain/machine/spec-field.ts';
+} from '../../../../src/domain/machine/spec/spec-field.ts';
 import { BadRequestSchema } from '../../../../src/gen/google/rpc/error_details_pb.ts';
 import { machines } from '../../api/clients.ts';
 import { Button } from '../../ui/button.tsx';

@@ -1,6 +1,6 @@
 /** The fields of a machine's spec and labels as inputs, for editing and for registering. */
 import { useId } from 'react';
-import { SPEC_FIELDS, type SpecFieldName } from '../../../../src/domain/machine/spec-field.ts';
+import { SPEC_FIELDS, type SpecFieldName } from '../../../../src/domain/machine/spec/spec-field.ts';
 import { capitalize } from '../../capitalize.ts';
 import { Button } from '../../ui/button.tsx';
 import type { LabelRow } from './spec-edit.ts';

@@ -1,7 +1,7 @@
 /** The machine's spec and labels, which clients set. */
 import { useState } from 'react';
-import { specOfMessage } from '../../../../src/domain/machine/machine-spec.ts';
-import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/machine/spec-field.ts';
+import { specOfMessage } from '../../../../src/domain/machine/spec/machine-spec.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/machine/spec/spec-field.ts';
 import type { Machine } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
 import { METHODS, useForbidden } from '../../identity.tsx';
 import type { MachineView } from '../../machine-view.ts';

@@ -13,7 +13,7 @@ import {
   SPEC_FIELD_NAMES,
   SPEC_FIELDS,
   type SpecField,
-} from '../../../../src/domain/machine/spec-field.ts';
+} from '../../../../src/domain/machine/spec/spec-field.ts';
 
 type SpecFacet = NameWith<{ readonly shown: { readonly facet: 'yes' } }>;
 type HardwareFacet = 'hardware.model' | 'hardware.gpu.model' | 'hardware.memory_gib';

@@ -10,7 +10,7 @@ import { Link } from 'wouter';
 import { HARDWARE_FIELD_NAMES, HARDWARE_FIELDS } from '../../../../src/domain/hardware/hardware-summary.ts';
 import { summaryOfMessage } from '../../../../src/domain/hardware/summary-message.ts';
 import { EFFECTIVE_STATES } from '../../../../src/domain/machine/effective-state.ts';
-import { rackOf, SPEC_LINES } from '../../../../src/domain/machine/spec-value.ts';
+import { rackOf, SPEC_LINES } from '../../../../src/domain/machine/spec/spec-value.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { machineHref, operationHref } from '../../pages.ts';
 import { AvailableBadge } from '../../ui/available-badge.tsx';

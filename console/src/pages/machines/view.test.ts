@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/machine/spec-field.ts';
-import { SPEC_LINES } from '../../../../src/domain/machine/spec-value.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/machine/spec/spec-field.ts';
+import { SPEC_LINES } from '../../../../src/domain/machine/spec/spec-value.ts';
 import { FACET_FIELDS } from './facet-filter.ts';
 import { COLUMN_IDS, DEFAULT_COLUMNS, DEFAULT_SORT, nextSort, readView, writeView } from './view.ts';
 

@@ -1,5 +1,5 @@
 import { HARDWARE_FIELD_NAMES, HARDWARE_FIELDS } from '../../../../src/domain/hardware/hardware-summary.ts';
-import { SPEC_LINES } from '../../../../src/domain/machine/spec-value.ts';
+import { SPEC_LINES } from '../../../../src/domain/machine/spec/spec-value.ts';
 
 /** The state of the page in its URL. */
 export interface Sort {

@@ -1,7 +1,7 @@
 /** Registers a list of machines. What exists already is not changed; what a line has wrong is said before anything is sent. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { messageOfSpec } from '../../../../src/domain/machine/machine-spec.ts';
+import { messageOfSpec } from '../../../../src/domain/machine/spec/machine-spec.ts';
 import { fleet, machines } from '../../api/clients.ts';
 import { failureOf } from '../../api/failure.ts';
 import { countText } from '../../count-text.ts';

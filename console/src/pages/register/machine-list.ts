@@ -6,7 +6,7 @@ import {
   SPEC_FIELD_NAMES,
   SPEC_FIELDS,
   type SpecFieldName,
-} from '../../../../src/domain/machine/spec-field.ts';
+} from '../../../../src/domain/machine/spec/spec-field.ts';
 import {
   type Description,
   type Draft,

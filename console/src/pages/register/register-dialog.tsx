@@ -3,12 +3,12 @@ import { ConnectError } from '@connectrpc/connect';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { EMPTY_SPEC, messageOfSpec } from '../../../../src/domain/machine/machine-spec.ts';
+import { EMPTY_SPEC, messageOfSpec } from '../../../../src/domain/machine/spec/machine-spec.ts';
 import {
   SPEC_FIELD_NAMES,
   SPEC_FIELDS,
   type SpecFieldName,
-} from '../../../../src/domain/machine/spec-field.ts';
+} from '../../../../src/domain/machine/spec/spec-field.ts';
 import { fleet, machines } from '../../api/clients.ts';
 import { machineHref } from '../../pages.ts';
 import { shellWord } from '../../shell-word.ts';

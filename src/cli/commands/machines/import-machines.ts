@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../domain/machine/spec-field.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../domain/machine/spec/spec-field.ts';
 import type { Machine } from '../../../gen/baremetal/v2/machine_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';

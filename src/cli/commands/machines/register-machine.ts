@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { SPEC_FIELD_NAMES } from '../../../domain/machine/spec-field.ts';
+import { SPEC_FIELD_NAMES } from '../../../domain/machine/spec/spec-field.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { addExamples, addOutput, addReason, pairs, several } from '../../input/options.ts';

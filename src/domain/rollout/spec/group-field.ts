@@ -4,7 +4,7 @@
  */
 import { invalidField } from '../../error/fault.ts';
 import { checkLabelName } from '../../machine/machine-input.ts';
-import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../machine/spec-field.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../machine/spec/spec-field.ts';
 
 const LABEL = 'labels.';
 

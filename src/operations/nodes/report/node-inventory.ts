@@ -4,7 +4,7 @@ import type { NewEvent } from '../../../domain/event.ts';
 import { type HardwareInventory, hardwareChanges } from '../../../domain/install/hardware-inventory.ts';
 import type { Node } from '../../../domain/install/node.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
-import { MAX_MACS } from '../../../domain/machine/spec-check.ts';
+import { MAX_MACS } from '../../../domain/machine/spec/spec-check.ts';
 import type { Session } from '../../../store/database/database.ts';
 import { findHardwareInventories, recordInventory } from '../../../store/hardware/hardware-inventories.ts';
 import { judgeMachines } from '../../../store/hardware/hardware-profiles.ts';

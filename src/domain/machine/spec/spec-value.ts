@@ -1,5 +1,5 @@
 /** Reads and writes fields of a spec by their names in SPEC_FIELDS. */
-import type { MachineSpec } from './machine.ts';
+import type { MachineSpec } from '../machine.ts';
 import {
   type ShownIn,
   SPEC_FIELD_NAMES,

@@ -1,8 +1,8 @@
 /** Checks of single values of a machine's spec. Each returns the value as it is stored, or throws a fault that names the field. */
-import { hostProblem } from '../address/never-connected.ts';
-import { type Fault, invalidField } from '../error/fault.ts';
-import { macProblem } from '../install/node.ts';
-import { CONTROL, checkText } from './machine-input.ts';
+import { hostProblem } from '../../address/never-connected.ts';
+import { type Fault, invalidField } from '../../error/fault.ts';
+import { macProblem } from '../../install/node.ts';
+import { CONTROL, checkText } from '../machine-input.ts';
 
 /** What a check must know besides the value. */
 export interface SpecContext {

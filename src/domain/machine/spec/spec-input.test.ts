@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { MachineSpec } from './machine.ts';
+import type { MachineSpec } from '../machine.ts';
+import { LONE_SURROGATE, NUL, refused, UNPRINTABLE } from '../refused.fixture.ts';
 import { EMPTY_SPEC } from './machine-spec.ts';
-import { LONE_SURROGATE, NUL, refused, UNPRINTABLE } from './refused.fixture.ts';
 import { checkSpec } from './spec-input.ts';
 
 const PROVIDERS = new Set(['fake', 'dc-1']);

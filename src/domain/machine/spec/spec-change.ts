@@ -2,8 +2,8 @@
  * What can't change while an operation is active: its steps read spec and labels one after the other, and a step must not act
  * on another host, BMC or cluster than the step before it.
  */
-import { Fault } from '../error/fault.ts';
-import type { Labels, MachineSpec } from './machine.ts';
+import { Fault } from '../../error/fault.ts';
+import type { Labels, MachineSpec } from '../machine.ts';
 import { SPEC_FIELD_NAMES, SPEC_FIELDS } from './spec-field.ts';
 import { specText } from './spec-value.ts';
 

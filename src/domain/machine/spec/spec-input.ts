@@ -1,5 +1,5 @@
 /** Checks the spec of a request with the checks of SPEC_FIELDS, and chooses the machine's provider. */
-import type { Labels, MachineSpec } from './machine.ts';
+import type { Labels, MachineSpec } from '../machine.ts';
 import { type SpecContext, unknownProvider } from './spec-check.ts';
 import { SPEC_FIELD_NAMES, SPEC_FIELDS, type SpecField, type SpecFieldName } from './spec-field.ts';
 import { type SpecValue, specValue, withSpecValue } from './spec-value.ts';

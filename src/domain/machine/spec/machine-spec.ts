@@ -1,5 +1,5 @@
 /** A spec in its other shapes: the message of both APIs, and the stored JSON. */
-import type { MachineSpec } from './machine.ts';
+import type { MachineSpec } from '../machine.ts';
 import { SPEC_FIELD_NAMES, SPEC_FIELDS, SPEC_GROUP_NAMES, type SpecGroupName } from './spec-field.ts';
 import { keysOf, type SpecValue, specText, specValue, withSpecValue } from './spec-value.ts';
 
