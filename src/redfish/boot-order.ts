@@ -76,11 +76,19 @@ async function optionsOf(
   const options = resources.map(({ fields }) => {
     const reference = textOf(fields.BootOptionReference) || textOf(fields.Id);
     const name = textOf(fields.DisplayName) || textOf(fields.Name);
-    const names = [reference, textOf(fields.Id), name, textOf(fields.Alias), textOf(fields.UefiDevicePath)];
+    const alias = aliasOf(textOf(fields.Alias), name);
+    const names = [reference, textOf(fields.Id), name, alias, textOf(fields.UefiDevicePath)];
     return { reference, name, names: names.filter((each) => each !== '') };
   });
   const bare = current.filter((reference) => !options.some((option) => option.reference === reference));
   return [...options, ...bare.map((reference) => ({ reference, name: reference, names: [reference] }))];
+}
+
+/** Most services leave the alias out or have None, and the words of the firmware as the name. */
+function aliasOf(alias: string, name: string): string {
+  if (alias !== '' && alias !== 'None') return alias;
+  if (/\bPXE/i.test(name)) return 'Pxe';
+  return /\bHTTPS?(?:\b|\(|v[46])/i.test(name) ? 'UefiHttp' : '';
 }
 
 /** What is named comes first; several options of one alias keep their order among themselves, and so do all others. */

@@ -47,8 +47,19 @@ export function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((entry): entry is string => typeof entry === 'string') : [];
 }
 
-/** The path that a link leads to: `{ "@odata.id": "/redfish/v1/…" }`. Null: there is none, or it leads elsewhere. */
+/**
+ * The path that a link leads to: `{ "@odata.id": "/redfish/v1/…" }`. Of a whole address only the path is used, so that it leads nowhere
+ * else. Null: there is none.
+ */
 export function linkOf(value: unknown): string | null {
-  const path = textOf(fieldsOf(value)['@odata.id']);
-  return path.startsWith('/') && !path.startsWith('//') ? path : null;
+  const link = textOf(fieldsOf(value)['@odata.id']);
+  if (/^https?:/i.test(link)) return pathOf(link);
+  return link.startsWith('/') && !link.startsWith('//') ? link : null;
+}
+
+/** A location is a path or a whole address of the same service; only its path is used. */
+export function pathOf(location: string | undefined): string | null {
+  if (location === undefined || location === '' || !URL.canParse(location, 'https://bmc/')) return null;
+  const { pathname, search } = new URL(location, 'https://bmc/');
+  return `${pathname}${search}`;
 }

@@ -117,8 +117,13 @@ async function componentsNamed(service: RedfishService, wanted: string): Promise
     names.some((name) => name.toLowerCase() === wanted.toLowerCase()),
   );
   if (found.length > 0) return found;
-  const known = [...new Set(installed.map(({ names }) => names[0] ?? ''))].join(', ');
+  const known = [...new Set(installed.map((each) => shownAs(each, installed)))].join(', ');
   throw refused(`the BMC ${service.where} lists no firmware of ${wanted}; it lists ${known || 'none'}`);
+}
+
+/** By its name, or by its id where others are called the same. */
+function shownAs({ id, names: [name = id] }: Component, among: readonly Component[]): string {
+  return among.some((other) => other.id !== id && other.names[0] === name) ? id : name;
 }
 
 /** The id of an iDRAC has the version in it, and ends with the component. */

@@ -18,7 +18,7 @@ async function findEventLog(service: RedfishService): Promise<Resource> {
   const logs: Resource[] = [];
   for (const owner of owners) {
     const collection = linkOf(owner.fields.LogServices);
-    if (collection !== null) logs.push(...(await service.resources(collection)));
+    if (collection !== null) logs.push(...((await service.resourcesIfThere(collection)) ?? []));
   }
   const found = RANKS.map((fits) => logs.find(fits)).find((log) => log !== undefined);
   if (found) return found;

@@ -15,12 +15,24 @@ export interface Resource {
   readonly etags: readonly string[];
 }
 
-/** A change that is carried out in a task of the service. */
+/** A change that was accepted, and is carried out in a task of the service. */
 export interface StartedTask {
-  readonly monitor: string;
+  /** Null: the service does not say which. */
+  readonly monitor: string | null;
+  /** The request that it carries out. */
+  readonly target: string;
 }
 
 const MAX_PAGES = 100;
+/** The work goes on after the answer. */
+const ACCEPTED = 202;
+/** A change without If-Match is refused. */
+const VERSION_REQUIRED = 428;
+
+const lastOf = (path: string) => path.split('/').pop() ?? '';
+
+const isEmpty = (member: unknown) =>
+  member === null || (typeof member === 'object' && Object.keys(member).length === 0);
 
 /** Every resource has an id; a link has not. */
 const isWhole = (member: Readonly<Record<string, unknown>>) => textOf(member.Id) !== '';
@@ -101,18 +113,37 @@ export class RedfishService {
 
   async #membersFrom(path: string, first: Resource): Promise<string[]> {
     const paths: string[] = [];
+    const read = new Set<string>();
     let next: string | null = path;
     for (let page = 0; next !== null; page += 1) {
       if (page === MAX_PAGES) throw this.#tooManyPages(path);
+      read.add(next);
       const { fields } = page === 0 ? first : await this.get(next);
-      const { Members: members } = fields;
-      if (!Array.isArray(members))
-        throw new RedfishFailure('Unreadable', this.where, `${path} has no members`);
-      paths.push(...members.map(linkOf).filter((link) => link !== null));
-      const link = fields['Members@odata.nextLink'] ?? fields['@odata.nextLink'];
-      next = linkOf({ '@odata.id': link });
+      paths.push(...this.#linksOf(path, fields.Members));
+      next = this.#nextPage(path, fields, read);
     }
-    return paths;
+    return [...new Set(paths)];
+  }
+
+  /** A member that can't be read is not one that is gone. */
+  #linksOf(path: string, members: unknown): string[] {
+    if (!Array.isArray(members)) throw new RedfishFailure('Unreadable', this.where, `${path} has no members`);
+    return members
+      .filter((member) => !isEmpty(member))
+      .map((member) => {
+        const link = linkOf(member);
+        if (link !== null) return link;
+        throw new RedfishFailure('Unreadable', this.where, `${path} has a member without an address`);
+      });
+  }
+
+  /** Null: there is no other page, or only one that was read already: services exist that ignore the query of their own link. */
+  #nextPage(path: string, fields: Resource['fields'], read: ReadonlySet<string>): string | null {
+    const next = fields['Members@odata.nextLink'] ?? fields['@odata.nextLink'] ?? null;
+    if (next === null || next === '') return null;
+    const link = linkOf({ '@odata.id': next });
+    if (link !== null) return read.has(link) ? null : link;
+    throw new RedfishFailure('Unreadable', this.where, `${path} has a next page without an address`);
   }
 
   /**
@@ -159,10 +190,12 @@ export class RedfishService {
   async #expanded(path: string): Promise<Resource[] | null> {
     const { expandQuery } = await this.root();
     if (expandQuery === null || this.#session.unexpanded.has(path)) return null;
-    const resources: Resource[] = [];
+    const resources = new Map<string, Resource>();
+    const read = new Set<string>();
     let next: string | null = `${path}${expandQuery}`;
     for (let page = 0; next !== null; page += 1) {
       if (page === MAX_PAGES) throw this.#tooManyPages(path);
+      read.add(next);
       const { signal } = this.#call;
       const answer = await this.#session.ask({ method: 'GET', path: next, signal });
       const fields = fieldsOf(answer.body);
@@ -171,11 +204,14 @@ export class RedfishService {
         this.#session.unexpanded.add(path);
         return null;
       }
-      for (const member of members)
-        resources.push({ path: linkOf(member) ?? path, fields: member, etags: [] });
-      next = linkOf({ '@odata.id': fields['Members@odata.nextLink'] ?? fields['@odata.nextLink'] });
+      for (const member of members) {
+        const at = linkOf(member) ?? `${path}/${textOf(member.Id)}`;
+        const etags = versionsOf('', textOf(member['@odata.etag']));
+        resources.set(at, { path: at, fields: member, etags });
+      }
+      next = this.#nextPage(path, fields, read);
     }
-    return resources;
+    return [...resources.values()];
   }
 
   #tooManyPages(path: string): RedfishFailure {
@@ -200,11 +236,27 @@ export class RedfishService {
     throw new RedfishFailure('SystemNotFound', this.where, wanted);
   }
 
-  async #onlySystem(): Promise<string> {
-    const { systems } = await this.#session.root(this.#call.signal);
+  /** Boards of the machine that the service lists as systems beside it. */
+  async boards(machine: Resource): Promise<Resource[]> {
     const { notMachines } = await this.quirks();
-    const listed = systems === null ? [] : await this.members(systems);
-    const machines = listed.filter((path) => !notMachines?.test(path.split('/').pop() ?? ''));
+    if (notMachines === null) return [];
+    const paths = (await this.#listedSystems()).filter((path) => notMachines.test(lastOf(path)));
+    const found: Resource[] = [];
+    for (const path of paths) {
+      const board = path === machine.path ? null : await this.find(path);
+      if (board) found.push(board);
+    }
+    return found;
+  }
+
+  async #listedSystems(): Promise<string[]> {
+    const { systems } = await this.#session.root(this.#call.signal);
+    return systems === null ? [] : this.members(systems);
+  }
+
+  async #onlySystem(): Promise<string> {
+    const { notMachines } = await this.quirks();
+    const machines = (await this.#listedSystems()).filter((path) => !notMachines?.test(lastOf(path)));
     const [only, ...more] = machines;
     if (only === undefined) throw new RedfishFailure('SystemNotFound', this.where, 'it lists no system');
     if (more.length > 0) {
@@ -228,6 +280,11 @@ export class RedfishService {
       const headers = etag === undefined ? {} : { 'if-match': etag };
       answer = await this.#effect({ method: 'PATCH', path: resource.path, body: fields, headers });
       if (answer.status !== 412) break;
+    }
+    // One that demands a version and gives none takes any.
+    if (answer?.status === VERSION_REQUIRED && resource.etags.length === 0 && none === undefined) {
+      const headers = { 'if-match': '*' };
+      answer = await this.#effect({ method: 'PATCH', path: resource.path, body: fields, headers });
     }
     return this.#started(resource.path, answer);
   }
@@ -266,6 +323,6 @@ export class RedfishService {
     if (answer.status >= 300 && messageRule(answer.messages) !== 'already so')
       throw refusal(this.where, path, answer);
     const monitor = taskOf(answer);
-    return monitor === null ? null : { monitor };
+    return monitor === null && answer.status !== ACCEPTED ? null : { monitor, target: path };
   }
 }

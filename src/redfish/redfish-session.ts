@@ -4,14 +4,22 @@
  * request that was refused for that has not been carried out.
  */
 import type { WebSocketStream } from '../connections/web-socket.ts';
-import { fieldsOf, linkOf, textOf } from './extended-error.ts';
+import { fieldsOf, linkOf, pathOf, textOf } from './extended-error.ts';
 import { RedfishFailure } from './redfish-failure.ts';
-import { pathOf } from './redfish-task.ts';
-import { type RedfishWire, refusal, type WireAnswer, type WireRequest } from './redfish-wire.ts';
-import { quirksOf, type ServiceIdentity, type VendorQuirk } from './vendor-quirk.ts';
+import {
+  BROKEN_JSON,
+  type RedfishWire,
+  refusal,
+  retryAfterMs,
+  type WireAnswer,
+  type WireRequest,
+} from './redfish-wire.ts';
+import { loginRule, quirksOf, type ServiceIdentity, type VendorQuirk } from './vendor-quirk.ts';
 
+const VERSIONS = '/redfish';
 const ROOT = '/redfish/v1/';
 const SESSIONS = '/redfish/v1/SessionService/Sessions';
+const NO_SESSION_LEFT = 'it opens no session now';
 /** How a service without sessions answers the login. */
 const WITHOUT_SESSIONS: readonly number[] = [404, 405, 501];
 
@@ -135,6 +143,9 @@ export class RedfishSession {
       this.#credential = { kind: 'basic', header: `Basic ${pair}` };
       return this.#credential;
     }
+    // Nothing was said of the password: the service is not ready, or has no session left.
+    if (loginRule(answer.messages) === 'try again')
+      throw new RedfishFailure('Busy', wire.where, NO_SESSION_LEFT, retryAfterMs(answer.headers));
     // Some services answer a wrong password with 400, and all of them have read it.
     if (answer.status === 401 || answer.status === 403 || answer.status === 400) {
       this.#results.refused();
@@ -155,13 +166,18 @@ function headersOf(credential: Credential): Readonly<Record<string, string>> {
 
 async function readRoot(wire: RedfishWire, signal: AbortSignal): Promise<ServiceRoot> {
   const answer = await wire.ask({ method: 'GET', path: ROOT, signal }).catch((error: unknown) => {
-    const isPage = error instanceof RedfishFailure && error.reason === 'Unreadable';
+    const isPage =
+      error instanceof RedfishFailure && error.reason === 'Unreadable' && !error.detail.endsWith(BROKEN_JSON);
     throw isPage ? new RedfishFailure('NotRedfish', wire.where, error.detail) : error;
   });
-  if (answer.status === 503 || answer.status === 429) throw refusal(wire.where, ROOT, answer);
+  // A service that starts, or has a fault, is one of Redfish all the same.
+  if (answer.status >= 500 || answer.status === 429) throw refusal(wire.where, ROOT, answer);
   if (answer.status >= 300)
-    throw new RedfishFailure('NotRedfish', wire.where, `${ROOT} answered ${answer.status}`);
+    throw new RedfishFailure('NotRedfish', wire.where, await versionsInstead(wire, answer.status, signal));
   const root = fieldsOf(answer.body);
+  const version = textOf(root.RedfishVersion);
+  if (/^\d+\./.test(version) && !version.startsWith('1.'))
+    throw new RedfishFailure('NotRedfish', wire.where, `its Redfish is of version ${version}, and not 1`);
   if (textOf(root.RedfishVersion) === '' && linkOf(root.Systems) === null)
     throw new RedfishFailure('NotRedfish', wire.where, `${ROOT} is not a service root`);
   return {
@@ -179,6 +195,19 @@ async function readRoot(wire: RedfishWire, signal: AbortSignal): Promise<Service
     sessions: linkOf(fieldsOf(root.Links).Sessions) ?? SESSIONS,
     namesSessions: linkOf(fieldsOf(root.Links).Sessions) !== null || linkOf(root.SessionService) !== null,
   };
+}
+
+/** DSP0266 has the versions of the protocol at /redfish, which needs no login either. */
+async function versionsInstead(wire: RedfishWire, status: number, signal: AbortSignal): Promise<string> {
+  const answered = `${ROOT} answered ${status}`;
+  if (status !== 404) return answered;
+  const listed = await wire.ask({ method: 'GET', path: VERSIONS, signal }).catch((error: unknown) => {
+    if (error instanceof RedfishFailure && (error.reason === 'Unreadable' || error.reason === 'NotRedfish'))
+      return null;
+    throw error;
+  });
+  const versions = Object.keys(fieldsOf(listed?.body)).filter((name) => /^v\d+$/.test(name));
+  return versions.length === 0 ? answered : `${answered}; its Redfish is ${versions.join(', ')}, and not v1`;
 }
 
 /** Links of members are not followed where it can be avoided: they lead back to the system. */

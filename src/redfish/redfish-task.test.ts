@@ -116,8 +116,21 @@ describe('a monitor', () => {
     expect(await read(answer(202, null, { 'retry-after': seconds }))).toMatchObject({ pollAfterMs });
   });
 
-  it('that is busy is waited for, and is no failed task', async () => {
-    await expect(read(answer(503))).rejects.toThrow(/is busy/);
+  it('that says Retry-After as a date is asked again then, by the clock of the service', async () => {
+    const date = 'Wed, 21 Oct 2026 07:27:30 GMT';
+    const headers = { date, 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' };
+    expect(await read(answer(202, null, headers))).toMatchObject({ pollAfterMs: 30_000 });
+    expect(await read(answer(202, null, { ...headers, 'retry-after': date }))).toMatchObject({
+      pollAfterMs: 1_000,
+    });
+  });
+
+  it.each([
+    [503, /is busy/],
+    [502, /does not answer: .* answered 502/],
+    [504, /does not answer: .* answered 504/],
+  ])('whose service is not there (%i) is waited for, and is no failed task', async (status, words) => {
+    await expect(read(answer(status))).rejects.toThrow(words);
   });
 
   it('that failed says why', async () => {

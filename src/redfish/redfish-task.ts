@@ -4,7 +4,7 @@
  * answer with the task; both are read here. The path is all there is to remember: with it, any replica goes on where another stopped.
  */
 import type { BmcTaskState } from '../domain/hardware/hardware-change.ts';
-import { extendedMessages, fieldsOf, linkOf, textOf, wordsOf } from './extended-error.ts';
+import { extendedMessages, fieldsOf, linkOf, pathOf, textOf, wordsOf } from './extended-error.ts';
 import type { RedfishService } from './redfish-service.ts';
 import { refusal, retryAfterMs, type WireAnswer } from './redfish-wire.ts';
 
@@ -30,8 +30,9 @@ const TASK_STATES: Readonly<
 const POLL_AFTER_MS = 5_000;
 const LONGEST_POLL_MS = 5 * 60_000;
 const MAX_MESSAGES = 3;
+const NOT_OF_THE_WORK: readonly number[] = [403, 429, 502, 503, 504];
 
-/** The path of the task that an answer is about; null: the work is over with the answer. */
+/** The path of the task that an answer is about; null: the work is over with the answer, or (202) no task is named. */
 export function taskOf(answer: WireAnswer): string | null {
   const body = fieldsOf(answer.body);
   const isTask = 'TaskState' in body || /^#Task\./.test(textOf(body['@odata.type']));
@@ -48,18 +49,11 @@ function acceptedTask(body: Readonly<Record<string, unknown>>): string | null {
   return path ?? null;
 }
 
-/** A location is a path or a whole address of the same service; only its path is used, so that it leads nowhere else. */
-export function pathOf(location: string | undefined): string | null {
-  if (location === undefined || location === '' || !URL.canParse(location, 'https://bmc/')) return null;
-  const { pathname, search } = new URL(location, 'https://bmc/');
-  return `${pathname}${search}`;
-}
-
 export async function readTask(service: RedfishService, path: string): Promise<BmcTaskState> {
   const answer = await service.ask(path);
   const pollAfterMs = Math.min(
     LONGEST_POLL_MS,
-    Math.max(1_000, retryAfterMs(answer.headers['retry-after']) ?? POLL_AFTER_MS),
+    Math.max(1_000, retryAfterMs(answer.headers) ?? POLL_AFTER_MS),
   );
   const body = fieldsOf(answer.body);
   const state = textOf(body.TaskState);
@@ -71,8 +65,8 @@ export async function readTask(service: RedfishService, path: string): Promise<B
     return { state: 'running', words: 'the task is running', percent: null, pollAfterMs };
   if (answer.status === 404 || answer.status === 410)
     return { state: 'gone', words: 'the BMC does not know the task any more', percent: null, pollAfterMs };
-  if (answer.status === 503 || answer.status === 429 || answer.status === 403)
-    throw refusal(service.where, path, answer);
+  // These say something of the service, and nothing of the work.
+  if (NOT_OF_THE_WORK.includes(answer.status)) throw refusal(service.where, path, answer);
   const words = wordsOf(answer.messages);
   if (answer.status < 300) return { state: 'done', words, percent: 100, pollAfterMs };
   return {
@@ -132,4 +126,10 @@ export async function runningTasks(
       path,
       about: `${textOf(fieldsOf(fields.Payload).TargetUri)} ${textOf(fields.Name)} ${wordsOf(messagesOf(fields))}`,
     }));
+}
+
+/** The task that the service works on for this request; null: none, or it does not say. */
+export async function runningTaskFor(service: RedfishService, target: string): Promise<string | null> {
+  const tasks = (await runningTasks(service)) ?? [];
+  return tasks.findLast(({ about }) => about.startsWith(`${target} `))?.path ?? null;
 }

@@ -20,6 +20,12 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 /** A connection that is not used for so long is closed: BMCs have few. */
 const IDLE_CONNECTION_MS = 5_000;
 
+/** Of an answer that ends in the middle. */
+export const BROKEN_JSON = 'is broken JSON';
+
+/** A clock that is wrong says more. */
+const MAX_RETRY_AFTER_MS = 24 * 3600 * 1000;
+
 /** A file may take longer than any other request. */
 const SLOWEST_UPLOAD_BYTES_PER_MS = 100;
 
@@ -77,7 +83,7 @@ export class RedfishWire {
     const { protocol, host, port } = endpoint;
     this.#options = options;
     this.where = `${bracketed(host)}:${port}`;
-    this.#origin = `${protocol}//${bracketed(address)}:${port}`;
+    this.#origin = new URL(`${protocol}//${bracketed(address)}:${port}`).origin;
     this.#agent = allowedAgent(new URL(this.#origin), rule, {
       keepAlive: true,
       maxSockets: 1,
@@ -123,7 +129,7 @@ export class RedfishWire {
   ): Promise<WebSocketAnswer> {
     try {
       return await openWebSocket({
-        url: new URL(path, this.#origin),
+        url: this.#urlOf(path),
         headers: { host: this.where, ...headers },
         agent: this.#agent,
         limitMs: this.#options.limitMs,
@@ -139,13 +145,20 @@ export class RedfishWire {
     return error instanceof NoAnswer ? failureWithoutAnswer(this.where, error) : error;
   }
 
+  /** A path that a URL parser takes for another host, as "/\\host", would send the login there. */
+  #urlOf(path: string): URL {
+    const url = new URL(path, this.#origin);
+    if (url.origin === this.#origin) return url;
+    throw new RedfishFailure('Unreadable', this.where, `it names ${path}, which leads to another host`);
+  }
+
   async #exchange(request: WireRequest): Promise<WireAnswer> {
     const { method, path, headers, body, upload, signal, beforeSending } = request;
     const sent = upload ? multipart(upload) : jsonBody(body);
     const { limitMs } = this.#options;
     const answer = await exchange({
       method,
-      url: new URL(path, this.#origin),
+      url: this.#urlOf(path),
       headers: {
         host: this.where,
         accept: 'application/json',
@@ -166,8 +179,10 @@ export class RedfishWire {
       throw new RedfishFailure('NotRedfish', this.where, `it redirects ${path}, which is not followed`);
     const parsed = parsedBody(answer.body);
     // A page of HTML that says "not found" is still an answer; a page that says 200 is not what was asked for.
-    if (parsed === undefined && status < 300)
-      throw new RedfishFailure('Unreadable', this.where, `${path} is not JSON`);
+    if (parsed === undefined && status < 300) {
+      const isBroken = answer.body.trimStart().startsWith('{');
+      throw new RedfishFailure('Unreadable', this.where, `${path} ${isBroken ? BROKEN_JSON : 'is not JSON'}`);
+    }
     return { status, headers: answer.headers, body: parsed ?? null, messages: extendedMessages(parsed) };
   }
 
@@ -228,13 +243,20 @@ export function refusal(where: string, path: string, answer: WireAnswer): Redfis
   if (status === 401) return new RedfishFailure('AuthenticationFailed', where);
   if (status === 403) return new RedfishFailure('PrivilegeRefused', where, words);
   if (status === 503 || status === 429 || messageRule(messages) === 'try again')
-    return new RedfishFailure('Busy', where, words, retryAfterMs(headers['retry-after']));
+    return new RedfishFailure('Busy', where, words, retryAfterMs(headers));
+  // Its web server is there, and nothing behind it: as while a BMC starts. What was sent may have been carried out.
+  if (status === 502 || status === 504) return new RedfishFailure('NoAnswer', where, detail);
   return new RedfishFailure('CommandRefused', where, detail);
 }
 
-/** In seconds; a date, which is allowed too, is ignored. */
-export function retryAfterMs(header: string | undefined): number | undefined {
-  return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
+/** In seconds, or as a date, which is compared with the clock of the service. */
+export function retryAfterMs({
+  'retry-after': header = '',
+  date,
+}: Readonly<Record<string, string>>): number | undefined {
+  if (/^\d{1,6}$/.test(header)) return Number(header) * 1000;
+  const ms = Date.parse(header) - Date.parse(date ?? '');
+  return ms >= 0 && ms < MAX_RETRY_AFTER_MS ? ms : undefined;
 }
 
 /** Undefined: it is not JSON. Some services call JSON by another type, and other text by this one, so the type is not read. */

@@ -20,8 +20,8 @@ export function powerOf(system: Resource, where: string): SystemPower {
   const state = textOf(system.fields.PowerState);
   const power = POWER_OF_STATE[state];
   if (power) return power;
-  const said = state === '' ? 'it does not say whether the machine is on' : `its power state is ${state}`;
-  throw new RedfishFailure('CommandRefused', where, said);
+  const said = state === '' ? 'does not say whether the machine is on' : `has the power state ${state}`;
+  throw new RedfishFailure('Unreadable', where, `${system.path} ${said}`);
 }
 
 /**

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { packageRoot } from '../package-root.ts';
-import { quirksOf } from './vendor-quirk.ts';
+import { loginRule, messageRule, quirksOf } from './vendor-quirk.ts';
 
 const VENDORS = /\b(?:dell|idrac|hpe|ilo|supermicro|lenovo|xcc|openbmc|bmcweb|megarac)\b/i;
 const FOLDERS = ['redfish', 'providers/datacenter', 'steps', 'operations', 'reconcilers', 'engine'];
@@ -31,9 +31,16 @@ it.each([
   [{ vendor: 'Supermicro', product: '', manager: '1' }, 'Supermicro'],
   [{ vendor: 'NVIDIA', product: 'GB200 NVL', manager: 'bmc' }, 'NVIDIA'],
   [{ vendor: 'Lenovo', product: '', manager: '1' }, 'Lenovo XCC'],
-  [{ vendor: 'AMI', product: 'AMI Redfish Server', manager: 'Self' }, 'AMI MegaRAC'],
+  [{ vendor: 'AMI', product: 'AMI Redfish Server', manager: 'BMC' }, 'AMI MegaRAC'],
   [{ vendor: '', product: '', manager: 'bmc' }, 'OpenBMC'],
   [{ vendor: 'Contoso', product: 'BMC', manager: 'bmc' }, 'any other'],
 ])('knows %j as %s', (identity, vendor) => {
   expect(quirksOf(identity).vendor).toBe(vendor);
+});
+
+it('has a login that finds no session left try again, and a volume too many not', () => {
+  const full = [{ id: 'Base.1.8.CreateLimitReachedForResource', text: '' }];
+  expect([loginRule(full), messageRule(full)]).toEqual(['try again', null]);
+  expect(loginRule([{ id: 'IDRAC.2.4.RAC0218', text: '' }])).toBe('try again');
+  expect(loginRule([{ id: 'Base.1.8.InsufficientPrivilege', text: '' }])).toBeNull();
 });

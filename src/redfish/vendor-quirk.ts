@@ -25,7 +25,7 @@ export interface VendorQuirk {
   readonly withoutVersion: 'nothing' | 'any';
   /** How a CD of virtual media is called as a boot source, first choice first. */
   readonly cdTargets: readonly string[];
-  /** Systems of the service that are no machines. */
+  /** Systems of the service that are no machines, but boards of the machine: their GPUs are its own. */
   readonly notMachines: RegExp | null;
   /** Entries of the firmware inventory that are not what is installed. */
   readonly otherFirmware: RegExp | null;
@@ -129,8 +129,9 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     matches: byName(/NVIDIA/i),
     notMachines: /^HGX_/,
     withoutVersion: 'any',
+    firmwareOf: { BIOS: /^(?:DPU_)?UEFI$/, BMC: /^(?:FW_BMC_0|BMC_Firmware)$/ },
     source:
-      'a BMC of a GB200 or DGX also lists its HGX baseboard as a system, pending settings are at Settings, and a change needs an If-Match also where there is no version: NVIDIA/libredfish',
+      'a BMC of a GB200 or GH200 also lists its HGX baseboard as a system, which has the GPUs, calls its firmware UEFI and FW_BMC_0 (a BlueField: DPU_UEFI and BMC_Firmware), has pending settings at Settings, and wants an If-Match with a change also where there is no version: NVIDIA/libredfish',
   },
   {
     ...STANDARD,
@@ -150,8 +151,10 @@ const VENDOR_QUIRKS: readonly VendorQuirk[] = [
     matches: byName(/\bAMI\b|American Megatrends|MegaRAC/i),
     settingsNames: ['SD', 'Settings'],
     withoutVersion: 'any',
+    notMachines: /^HGX_/,
+    firmwareOf: { BIOS: /^HostBIOS_\d$/, BMC: /^HostBMC_\d$/ },
     source:
-      'pending settings are at SD, and a change needs an If-Match, of any version where there is none: NVIDIA/libredfish (DGX), ansible-collections/community.general #6434',
+      'a DGX H100 has a BMC of AMI, which also lists the HGX baseboard as a system, with the GPUs, calls its firmware HostBIOS_0 and HostBMC_0, has pending settings at SD, and wants an If-Match with a change, of any version where there is none: NVIDIA/libredfish (DGX), ansible-collections/community.general #6434',
   },
   {
     ...STANDARD,
@@ -195,10 +198,21 @@ const MESSAGE_RULES: ReadonlyArray<{
     means: 'try again',
     source: 'Base registry',
   },
+  {
+    id: /\bSessionLimitExceeded$|\bRAC0218$/,
+    means: 'try again',
+    source: 'Base registry; iDRAC, with 503 or 400: stmcginnis/gofish #75',
+  },
   { id: /\bPSU501\b/, means: 'already so', source: 'On when it is on: dellemc-openmanage #132' },
   { id: /\bNoOperation$/, means: 'already so', source: 'Base registry' },
 ];
 
 export function messageRule(messages: readonly ExtendedMessage[]): MessageMeaning | null {
   return MESSAGE_RULES.find(({ id }) => messages.some((message) => id.test(message.id)))?.means ?? null;
+}
+
+/** Of a login: a service that says with 400 that it has no session left has refused no password. */
+export function loginRule(messages: readonly ExtendedMessage[]): MessageMeaning | null {
+  const isFull = messages.some(({ id }) => /\bCreateLimitReachedForResource$/.test(id));
+  return isFull ? 'try again' : messageRule(messages);
 }

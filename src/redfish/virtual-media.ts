@@ -5,9 +5,12 @@
 import { sleep } from '../time/sleep.ts';
 import { fieldsOf, linkOf, textOf, textsOf } from './extended-error.ts';
 import { RedfishFailure } from './redfish-failure.ts';
-import type { RedfishService, Resource } from './redfish-service.ts';
+import type { RedfishService, Resource, StartedTask } from './redfish-service.ts';
+import { readTask } from './redfish-task.ts';
 
 const READ_BACK_POLL_MS = 500;
+/** Some fetch the whole image first. */
+const TASK_LIMIT_MS = 5 * 60_000;
 const CD_TYPES: readonly string[] = ['CD', 'DVD'];
 
 interface MediaCall {
@@ -38,14 +41,50 @@ export async function insertMedia(service: RedfishService, url: string, call: Me
   if (imageIn(drive) !== null) await ejectMedia(service, call);
   call.log(`Inserting ${call.shownAs ?? url} into ${drive.path}`);
   try {
-    const fields = { Image: url, Inserted: true, WriteProtected: true };
     const insert = actionOf(drive, '#VirtualMedia.InsertMedia');
     // Older services have no action, and take a change of the resource itself.
-    if (insert === null) await service.change(drive, { Image: url, Inserted: true });
-    else await service.post(insert, fields);
-    await readBack(service, url, call.signal);
+    const task =
+      insert === null
+        ? await service.change(drive, { Image: url, Inserted: true })
+        : await insertByAction(service, insert, url);
+    await readBack(service, url, task, call.signal);
   } catch (error) {
     throw call.shownAs === undefined ? error : withoutAddress(error, url, call.shownAs);
+  }
+}
+
+/**
+ * Only the image is a parameter that has to be there (DSP2046): by default it is inserted and write-protected. Some demand more and name it in
+ * their refusal, and others refuse what they do not know; openstack/sushy has met all of these.
+ */
+const DEMANDED: ReadonlyArray<{
+  readonly named: RegExp;
+  readonly fields: (url: string) => Readonly<Record<string, unknown>>;
+}> = [
+  { named: /\bTransferProtocolType\b/, fields: (url) => ({ TransferProtocolType: protocolOf(url) }) },
+  { named: /\bTransferMethod\b/, fields: () => ({ TransferMethod: 'Stream' }) },
+  { named: /\b(?:Inserted|WriteProtected)\b/, fields: () => ({ Inserted: true, WriteProtected: true }) },
+  { named: /\b(?:UserName|Password)\b/, fields: () => ({ UserName: 'none', Password: 'none' }) },
+];
+
+const protocolOf = (url: string) => (url.startsWith('https:') ? 'HTTPS' : 'HTTP');
+
+async function insertByAction(
+  service: RedfishService,
+  target: string,
+  url: string,
+): Promise<StartedTask | null> {
+  let fields: Readonly<Record<string, unknown>> = { Image: url };
+  for (;;) {
+    try {
+      return await service.post(target, fields);
+    } catch (error) {
+      const isRefused = error instanceof RedfishFailure && error.reason === 'CommandRefused';
+      if (!isRefused) throw error;
+      const more = DEMANDED.find(({ named }) => named.test(error.detail))?.fields(url) ?? {};
+      if (Object.keys(more).every((name) => name in fields)) throw error;
+      fields = { ...fields, ...more };
+    }
   }
 }
 
@@ -60,17 +99,29 @@ export async function ejectMedia(service: RedfishService, { signal, log }: Media
   if (imageIn(drive) === null) return;
   log(`Ejecting what is in ${drive.path}`);
   const eject = actionOf(drive, '#VirtualMedia.EjectMedia');
-  if (eject === null) await service.change(drive, { Image: null, Inserted: false });
-  else await service.post(eject, {});
-  await readBack(service, null, signal);
+  const task =
+    eject === null
+      ? await service.change(drive, { Image: null, Inserted: false })
+      : await service.post(eject, {});
+  await readBack(service, null, task, signal);
 }
 
-async function readBack(service: RedfishService, wanted: string | null, signal: AbortSignal): Promise<void> {
-  const until = performance.now() + service.limitMs;
+/** A task that fails says why; one that runs may take longer than an answer. */
+async function readBack(
+  service: RedfishService,
+  wanted: string | null,
+  task: StartedTask | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const startedAt = performance.now();
   for (;;) {
     const found = imageIn(await findDrive(service));
     if (found === wanted) return;
-    if (performance.now() > until)
+    const progress = task === null || task.monitor === null ? null : await readTask(service, task.monitor);
+    if (progress?.state === 'failed')
+      throw new RedfishFailure('CommandRefused', service.where, progress.words);
+    const limitMs = progress?.state === 'running' ? TASK_LIMIT_MS : service.limitMs;
+    if (performance.now() - startedAt > limitMs)
       throw new RedfishFailure(
         'CommandRefused',
         service.where,

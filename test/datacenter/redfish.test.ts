@@ -191,16 +191,19 @@ const FAILURES: ReadonlyArray<readonly [RedfishFault, string, string, boolean, R
   ['mute', 'retryable', 'UNREACHABLE', true, /does not answer: no answer in time/],
   ['slow', 'retryable', 'UNREACHABLE', true, /does not answer: no answer in time/],
   ['truncated', 'retryable', 'UNREACHABLE', true, /the connection broke/],
-  ['half-json', 'needs_human', 'NOT_REDFISH', false, /is not JSON/],
+  ['half-json', 'retryable', 'REDFISH_UNREADABLE', false, /is broken JSON/],
+  ['bad-gateway', 'retryable', 'UNREACHABLE', true, /answered 502/],
+  ['other-protocol', 'needs_human', 'NOT_REDFISH', false, /its Redfish is v2, and not v1/],
   ['busy', 'retryable', 'BMC_BUSY', true, /is busy/],
   ['not-ready', 'retryable', 'BMC_BUSY', true, /iDRAC is not ready/],
   ['no-session-left', 'retryable', 'BMC_BUSY', true, /is busy/],
+  ['full-of-sessions', 'retryable', 'BMC_BUSY', true, /opens no session now/],
   ['web-page', 'needs_human', 'NOT_REDFISH', false, /is not JSON/],
   ['plain-text', 'needs_human', 'NOT_REDFISH', false, /is not JSON/],
   ['redirect', 'needs_human', 'NOT_REDFISH', false, /redirects/],
   ['huge', 'needs_human', 'NOT_REDFISH', false, /more than 16777216 bytes/],
   ['other-schema', 'retryable', 'REDFISH_UNREADABLE', false, /has no members/],
-  ['wrong-types', 'retryable', 'BMC_REFUSED', false, /does not say whether the machine is on/],
+  ['wrong-types', 'retryable', 'REDFISH_UNREADABLE', false, /does not say whether the machine is on/],
   ['dangling', 'permanent', 'REDFISH_SYSTEM_NOT_FOUND', false, /Systems\/1/],
   ['forbidden', 'needs_human', 'PRIVILEGE_REFUSED', false, /insufficient privileges/],
 ];
@@ -233,6 +236,23 @@ describe('a BMC that misbehaves', () => {
     expect(error).toMatchObject({ outage: { effect: 'none', retryAfterMs: 7_000 } });
   });
 
+  it('by having no session left is asked again, and its password is not taken for refused', async () => {
+    const bmc = await startBmc();
+    const { power } = siteWith().can;
+    const call = callFor(machineOf(bmc));
+    bmc.fault = 'full-of-sessions';
+    expect(await failureOf(power.bootState(call))).toMatchObject({ code: 'BMC_BUSY' });
+    bmc.fault = null;
+    await expect(power.bootState(call)).resolves.toMatchObject({ power: 'off' });
+  });
+
+  it('by demanding versions that it does not give takes any', async () => {
+    const bmc = await startBmc();
+    bmc.shape = { ...bmc.shape, needsIfMatch: true, etag: 'none' };
+    await siteWith().can.netboot.setBootDevice(callFor(machineOf(bmc)), 'pxe', '');
+    expect(bmc.system.boot).toMatchObject({ target: 'Pxe' });
+  });
+
   it('by a power that it says it switches, and does not, is not believed', async () => {
     const bmc = await startBmc();
     bmc.fault = 'lying-power';
@@ -246,8 +266,8 @@ describe('a BMC that misbehaves', () => {
     bmc.system.power = 'Hibernating' as never;
     expect(await failureOf(siteWith().can.power.bootState(callFor(machineOf(bmc))))).toMatchObject({
       class: 'retryable',
-      code: 'BMC_REFUSED',
-      message: expect.stringContaining('its power state is Hibernating') as string,
+      code: 'REDFISH_UNREADABLE',
+      message: expect.stringContaining('Systems/1 has the power state Hibernating') as string,
     });
   });
 

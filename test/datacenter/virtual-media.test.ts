@@ -11,6 +11,8 @@ import { callFor, createSite, failureOf, type Site } from './site.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'ingot-media-'));
 const key = unusedKey();
+/** Parameters that it names one after the other. */
+const REFUSALS: Partial<Record<VendorName, number>> = { nvidia: 2, ami: 1 };
 const ISO = 'http://site.example/rescue.iso';
 let bmc: RedfishSimulator;
 let site: Site;
@@ -49,8 +51,27 @@ it.each(VENDOR_NAMES)('takes an image, another in its place, and gives it back: 
   await media.eject(call());
   await media.eject(call());
   expect(bmc.media).toBeNull();
-  // Nothing is sent where the drive has what it is to have.
-  expect(bmc.changes().filter((line) => line.includes('VirtualMedia'))).toHaveLength(4);
+  // Nothing is sent where the drive has what it is to have; what is demanded is found out by each of the two insertions.
+  const refusals = REFUSALS[vendor] ?? 0;
+  expect(bmc.changes().filter((line) => line.includes('VirtualMedia'))).toHaveLength(4 + 2 * refusals);
+});
+
+it('takes its time in a task, which is waited for', async () => {
+  const { media, call } = await open('standard');
+  bmc.insertsInTasks = true;
+  bmc.tasks.durationMs = 2_500;
+  await media.insert(call(), ISO);
+  expect(bmc.media).toBe(ISO);
+});
+
+it('says why a task for it failed', async () => {
+  const { media, call } = await open('standard');
+  bmc.insertsInTasks = true;
+  bmc.tasks.nextFails = 'The image can not be fetched.';
+  expect(await failureOf(media.insert(call(), ISO))).toMatchObject({
+    code: 'BMC_REFUSED',
+    message: expect.stringContaining('The image can not be fetched.') as string,
+  });
 });
 
 it('what a BMC accepts and does not do is a failure, with what is in the drive', async () => {

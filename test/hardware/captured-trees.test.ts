@@ -2,7 +2,7 @@
  * What real BMCs answered, read as hardware. The captured answers are not part of the project: INGOT_REDFISH_TREES names the folder
  * that has them, one folder for each BMC.
  */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -189,5 +189,21 @@ describe.skipIf(!isThere('supermicro'))('a Supermicro SYS-821GE-TNHR (needs INGO
       indicator: 'off',
       media: null,
     });
+  });
+});
+
+const KNOWN = ['dell', 'supermicro'];
+const others =
+  trees === '' ? [] : readdirSync(trees).filter((name) => !KNOWN.includes(name) && isThere(name));
+
+/** Of any other BMC whose answers are in the folder: nothing stops at what its vendor does otherwise. */
+describe.skipIf(others.length === 0)('other BMCs (need INGOT_REDFISH_TREES)', () => {
+  it.each(others)('%s is read whole, and measured', async (name) => {
+    const { inventory } = await read(name, 'expands');
+    expect(Object.keys(inventory).length).toBeGreaterThan(3);
+    const reading = await using(name, 'expands', ({ can, machine }) =>
+      can.sensors.read(machine, UNREAD_LOG, new AbortController().signal),
+    );
+    expect(reading).not.toBeNull();
   });
 });

@@ -174,6 +174,28 @@ describe('a machine with a Redfish BMC', () => {
     expect((await hardware().getHardware({ machineId })).drives).toHaveLength(2);
   });
 
+  it.each([
+    ['bad-members', /has a member without an address/],
+    ['other-host', /leads to another host/],
+  ] as const)('with %s is read as a whole or not at all', async (fault, words) => {
+    await inspect();
+    bmc.fault = fault;
+    const operation = await inspect();
+    expect(phaseOf(operation)).toBe('FAILED');
+    expect(operation.error?.message).toMatch(words);
+    bmc.fault = null;
+    expect((await hardware().listHardwareChanges({ machineId })).changes).toHaveLength(1);
+  });
+
+  it('has a module whose size can not be read, and no slot without one', async () => {
+    await inspect();
+    bmc.hardware.unreadableSizes = true;
+    await inspect();
+    const { changes } = await hardware().listHardwareChanges({ machineId });
+    expect(changes[0]?.changes).not.toContainEqual(expect.stringContaining('is missing'));
+    expect((await hardware().getHardware({ machineId })).memoryModules).toHaveLength(6);
+  });
+
   it('leaves out what is listed and does not exist', async () => {
     bmc.hardware.dangling = ['gone'];
     expect(phaseOf(await inspect())).toBe('SUCCEEDED');

@@ -65,5 +65,6 @@ async function fieldsAt(service: RedfishService, link: unknown): Promise<Fields>
 
 async function membersOf(service: RedfishService, link: unknown): Promise<Fields[]> {
   const path = linkOf(link);
-  return path === null ? [] : (await service.resources(path)).map(({ fields }) => fields);
+  const found = path === null ? null : await service.resourcesIfThere(path);
+  return (found ?? []).map(({ fields }) => fields);
 }

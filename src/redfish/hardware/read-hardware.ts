@@ -30,15 +30,18 @@ export async function readHardware(
   const processors = await listed(service, system.fields.Processors);
   const modules = await listed(service, system.fields.Memory);
   const pcie = await readPcieDevices(service, system, chassis);
-  const gpus = processors === null ? null : readGpuProcessors(processors);
+  const gpus = await readGpuProcessors(service, [
+    ...(processors ?? []),
+    ...(await processorsOfBoards(service, system)),
+  ]);
   return present({
-    system: systemFacts(system.fields),
+    system: systemFacts(system.fields, chassis),
     processors: processors === null ? undefined : readProcessors(processors),
     memory: memoryOf(system.fields, modules),
     disks: await readDrives(service, system, chassis),
     nics: await readNetworkPorts(service, system, chassis),
     // GPUs are processors to some services, and PCIe devices to others. None among processors does not say that there are none.
-    gpus: gpus !== null && gpus.length > 0 ? gpus : pcie?.gpus,
+    gpus: gpus.length > 0 ? gpus : pcie?.gpus,
     pcie_devices: pcie?.others,
     power_supplies: await readPowerSupplies(service, chassis),
     firmware: await readFirmware(service),
@@ -46,10 +49,21 @@ export async function readHardware(
   });
 }
 
-function systemFacts(fields: Fields): SystemFacts {
+/** GPUs on a board of their own are those of the machine; its other processors are listed by the machine itself. */
+async function processorsOfBoards(service: RedfishService, system: Resource): Promise<Resource[]> {
+  const found: Resource[] = [];
+  for (const { fields } of await service.boards(system))
+    found.push(...((await listed(service, fields.Processors)) ?? []));
+  return found;
+}
+
+/** Some name vendor and model at the chassis only. */
+function systemFacts(fields: Fields, chassis: readonly Resource[]): SystemFacts {
+  const named = (name: string) =>
+    [fields, ...chassis.map((one) => one.fields)].map((each) => text(each[name])).find(Boolean);
   return present({
-    vendor: text(fields.Manufacturer),
-    model: text(fields.Model),
+    vendor: named('Manufacturer'),
+    model: named('Model'),
     sku: text(fields.SKU),
     serial_number: text(fields.SerialNumber),
     uuid: text(fields.UUID)?.toLowerCase(),
@@ -84,7 +98,7 @@ function memoryOf(
     total_bytes: total,
     modules: modules
       .map(({ fields }) => fields)
-      .filter((fields) => isThere(fields) && count(fields.CapacityMiB) !== undefined)
+      .filter((fields) => isThere(fields) && !isEmptySlot(fields))
       .map((fields) =>
         present({
           slot: text(fields.DeviceLocator) ?? slotOf(fields),
@@ -100,6 +114,11 @@ function memoryOf(
   });
 }
 
+/** Some services have no state for an empty slot, and a size of nothing. A size that can't be read is not that. */
+function isEmptySlot({ CapacityMiB: size }: Fields): boolean {
+  return size === undefined || size === null || size === 0;
+}
+
 async function readFirmware(service: RedfishService): Promise<HardwareInventory['firmware']> {
   const { updateService } = await service.root();
   const updates = updateService === null ? null : await service.find(updateService);
@@ -112,7 +131,7 @@ async function readFirmware(service: RedfishService): Promise<HardwareInventory[
     .filter((fields) => text(fields.Version) !== undefined && !otherFirmware?.test(text(fields.Id) ?? ''))
     .map((fields) => {
       const version = text(fields.Version) ?? '';
-      // Some ids hold the version, so that each update looks like another component.
+      // Some ids hold the version, so that each update looks like another component. Others are numbers, which change with each part.
       const id = text(fields.Id) ?? '';
       const component = (version.includes('.') ? id.replaceAll(version, '') : id).replace(
         /^Installed-[^_]*__/,
@@ -120,7 +139,8 @@ async function readFirmware(service: RedfishService): Promise<HardwareInventory[
       );
       const name = firmwareName(fields, quirks) || undefined;
       return present({
-        component: firmwareKnownBy === 'purpose' ? name : component || name,
+        component:
+          firmwareKnownBy === 'purpose' || /^\d+$/.test(component) ? (name ?? component) : component || name,
         name,
         version: firmwareVersion(fields, quirks),
       });

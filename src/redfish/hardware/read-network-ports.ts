@@ -49,7 +49,7 @@ async function addAdapter(
   // The newer collection first; some services link both, and some answer one of them with nothing.
   for (const link of [fields.Ports, fields.NetworkPorts]) {
     const path = linkOf(link);
-    const found = path === null ? [] : await service.resources(path);
+    const found = (path === null ? null : await service.resourcesIfThere(path)) ?? [];
     for (const port of found) {
       const facts = portFacts(port.fields);
       for (const address of facts.addresses) {

@@ -12,8 +12,9 @@ export interface PcieDevices {
 const GPU_CLASSES: readonly string[] = ['DisplayController', 'ProcessingAccelerators'];
 /** They have sections of their own, or are part of the board. */
 const ELSEWHERE: readonly string[] = ['NetworkController', 'Bridge', 'MassStorageController'];
-/** Graphics of the BMC itself. */
-const CONSOLE_GRAPHICS = /matrox|aspeed/i;
+/** Graphics of the BMC itself: by what it is called, and by the PCI ids of Matrox and ASPEED. */
+const CONSOLE_GRAPHICS = /matrox|aspeed|embedded video/i;
+const CONSOLE_GRAPHICS_IDS: readonly unknown[] = ['102b', '1a03'];
 
 /** Null: the service does not say. */
 export async function readPcieDevices(
@@ -31,9 +32,12 @@ export async function readPcieDevices(
     const classes = functions.map((one) => text(one.DeviceClass)).filter((name) => name !== undefined);
     const facts = partFields(fields);
     const model = facts.model ?? text(fields.Name);
-    const isConsole = CONSOLE_GRAPHICS.test(`${facts.manufacturer ?? ''} ${model ?? ''}`);
+    const ids = pciIds(functions);
+    const isConsole =
+      CONSOLE_GRAPHICS.test(`${facts.manufacturer ?? ''} ${model ?? ''}`) ||
+      CONSOLE_GRAPHICS_IDS.includes(ids.vendor_id);
     if (classes.some((name) => GPU_CLASSES.includes(name)) && !isConsole)
-      gpus.push(present({ ...facts, model, ...pciIds(functions) }));
+      gpus.push(present({ ...facts, model, ...ids }));
     else if (!classes.some((name) => ELSEWHERE.includes(name)))
       others.push(present({ ...facts, model, device_class: classes[0] }));
   }
@@ -66,7 +70,8 @@ async function devicesOf(
 
 async function functionsOf(service: RedfishService, device: Fields): Promise<Fields[]> {
   const path = linkOf(device.PCIeFunctions);
-  return path === null ? [] : (await service.resources(path)).map(({ fields }) => fields);
+  const found = path === null ? null : await service.resourcesIfThere(path);
+  return (found ?? []).map(({ fields }) => fields);
 }
 
 function pciIds(functions: readonly Fields[]) {

@@ -1,6 +1,6 @@
 /** Power supplies of a Redfish service: in a collection of the chassis, or in the older resource for power. */
 import type { PowerSupplyFacts } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf, linkOf } from '../extended-error.ts';
+import { fieldsOf, linkOf, textOf } from '../extended-error.ts';
 import type { RedfishService, Resource } from '../redfish-service.ts';
 import { count, type Fields, isThere, partFields, present, text } from './redfish-fields.ts';
 
@@ -18,13 +18,23 @@ export async function readPowerSupplies(
     supplies.push(...found);
   }
   if (!isKnown) return undefined;
-  return supplies.filter(isThere).map((fields) =>
+  const found = supplies.filter(isThere);
+  return found.map((fields) =>
     present({
       ...partFields(fields),
-      slot: text(fields.Id) ?? text(fields.Name),
+      slot: text(fields.Id) ?? nameAmong(fields, found),
       capacity_watts: count(fields.PowerCapacityWatts),
     }),
   );
+}
+
+/** In the older resource they have names, which may all be the same, and places in its list. */
+function nameAmong(
+  { Name: name, MemberId: member }: Fields,
+  supplies: readonly Fields[],
+): string | undefined {
+  const isShared = supplies.filter((other) => other.Name === name).length > 1;
+  return isShared ? `${text(name) ?? 'power supply'} ${textOf(member)}`.trim() : text(name);
 }
 
 async function inSubsystem(service: RedfishService, chassis: Fields): Promise<Fields[] | null> {

@@ -1,7 +1,7 @@
 /** Processors of a Redfish service: sockets, and GPUs where it has them there. */
 import type { GpuFacts, ProcessorFacts } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf } from '../extended-error.ts';
-import type { Resource } from '../redfish-service.ts';
+import { fieldsOf, linkOf } from '../extended-error.ts';
+import type { RedfishService, Resource } from '../redfish-service.ts';
 import {
   count,
   type Fields,
@@ -35,15 +35,28 @@ export function readProcessors(processors: readonly Resource[]): ProcessorFacts[
     );
 }
 
-export function readGpuProcessors(processors: readonly Resource[]): GpuFacts[] {
-  return there(processors)
-    .filter(({ ProcessorType: type }) => GPU_TYPES.includes(type))
-    .map((fields) =>
+export async function readGpuProcessors(
+  service: RedfishService,
+  processors: readonly Resource[],
+): Promise<GpuFacts[]> {
+  const gpus = there(processors).filter(({ ProcessorType: type }) => GPU_TYPES.includes(type));
+  const found: GpuFacts[] = [];
+  for (const fields of gpus)
+    found.push(
       present({
         ...partFields(fields),
+        model: text(fields.Model) ?? (await modelOfCard(service, fields)),
         memory_bytes: times(fieldsOf(fields.MemorySummary).TotalMemorySizeMiB, MIB),
       }),
     );
+  return found;
+}
+
+/** Some have the model at the PCIe device only. */
+async function modelOfCard(service: RedfishService, { Links: links }: Fields): Promise<string | undefined> {
+  const path = linkOf(fieldsOf(links).PCIeDevice);
+  const card = path === null ? null : await service.find(path);
+  return text(card?.fields.Model) ?? text(card?.fields.Name);
 }
 
 function there(resources: readonly Resource[]): Fields[] {

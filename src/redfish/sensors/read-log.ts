@@ -72,7 +72,8 @@ async function searchLog(service: RedfishService, system: Resource): Promise<str
 
 async function logsOf(service: RedfishService, owner: Fields): Promise<Fields[]> {
   const path = linkOf(owner.LogServices);
-  return path === null ? [] : (await service.resources(path)).map(({ fields }) => fields);
+  const found = path === null ? null : await service.resourcesIfThere(path);
+  return (found ?? []).map(({ fields }) => fields);
 }
 
 function choose(logs: readonly Fields[]): string | null {

@@ -124,11 +124,11 @@ async function readCollection(
   if (path === null) return [];
   const names = new Set(known.map(({ name }) => name.toLowerCase()));
   const members = (await service.expands())
-    ? await service.resources(path)
+    ? await service.resourcesIfThere(path)
     : known.length > 0
       ? []
-      : await service.firstResources(path, MAX_SINGLE_SENSORS);
-  return members
+      : await service.resourcesIfThere(path, MAX_SINGLE_SENSORS);
+  return (members ?? [])
     .map(({ fields }) => fields)
     .filter((fields) => isThere(fields) && numberOf(fields.Reading) !== undefined)
     .map(sensorOf)

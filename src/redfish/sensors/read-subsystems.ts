@@ -48,8 +48,8 @@ async function fieldsAt(service: RedfishService, link: unknown): Promise<Fields>
 
 async function membersOf(service: RedfishService, link: unknown): Promise<Fields[]> {
   const path = linkOf(link);
-  const found = path === null ? [] : await service.firstResources(path, MAX_PARTS);
-  return found.map(({ fields }) => fields).filter(isThere);
+  const found = path === null ? null : await service.resourcesIfThere(path, MAX_PARTS);
+  return (found ?? []).map(({ fields }) => fields).filter(isThere);
 }
 
 function listOf(value: unknown): Fields[] {

@@ -24,6 +24,13 @@ export const REDFISH_FAULTS = {
   'other-schema': 'collections without members',
   forbidden: '403 to every change',
   'keeps-media': 'accepts a change of virtual media and does nothing',
+  'bad-gateway': '502 from its web server, as while the BMC starts',
+  'full-of-sessions': 'refuses new sessions with 400, as an iDRAC',
+  'other-protocol': 'is Redfish of version 2',
+  'other-host': 'collections that go on at another host',
+  'bad-members': 'numbers where collections have links',
+  'failing-tasks': 'each task ends with a failure',
+  'hanging-tasks': 'no task ends',
 } as const satisfies Record<string, string>;
 
 export type RedfishFault = keyof typeof REDFISH_FAULTS;

@@ -20,6 +20,8 @@ export class SimulatedHardware {
   powerSupplies = ['PSU.1', 'PSU.2'];
   emptyMemory = ['A7', 'A8'];
   firmware: Record<string, string> = { BIOS: '1.2.3', BMC: '6.10' };
+  /** The sizes of memory modules are texts. */
+  unreadableSizes = false;
   /** Members that are listed and do not exist. */
   dangling: string[] = [];
 }
@@ -41,15 +43,19 @@ export function hardwareTree(bmc: RedfishSimulator): HardwareTree {
       resources.set(`${path}/${id}`, { '@odata.id': `${path}/${id}`, Id: id, Name: id, Status: OK, ...body });
     collections.set(path, [...ids, ...hardware.dangling.map((id) => `${path}/${id}`)]);
   };
-  const inProcessors = shape.gpusAt === 'processors';
+  const { gpusAt } = shape;
+  const sizes = hardware.unreadableSizes ? { CapacityMiB: '16384 MB' } : {};
+  const gpuProcessors = Object.fromEntries(hardware.gpus.map((gpu) => [gpu.slot, gpuProcessor(gpu)]));
   collect(`${systemPath}/Processors`, {
     ...Object.fromEntries(hardware.processors.map((socket) => [socket, processor(socket)])),
-    ...(inProcessors ? Object.fromEntries(hardware.gpus.map((gpu) => [gpu.slot, gpuProcessor(gpu)])) : {}),
+    ...(gpusAt === 'processors' ? gpuProcessors : {}),
   });
+  for (const board of gpusAt === 'board' ? shape.moreSystems.slice(0, 1) : [])
+    collect(`/redfish/v1/Systems/${board}/Processors`, gpuProcessors);
   collect(
     `${systemPath}/Memory`,
     Object.fromEntries([
-      ...hardware.memory.map((module) => [module.slot, memory(module)] as const),
+      ...hardware.memory.map((module) => [module.slot, { ...memory(module), ...sizes }] as const),
       ...hardware.emptyMemory.map(
         (slot) => [slot, { DeviceLocator: slot, Status: { State: 'Absent' } }] as const,
       ),
@@ -73,9 +79,9 @@ export function hardwareTree(bmc: RedfishSimulator): HardwareTree {
   );
   collect(
     `${CHASSIS}/PCIeDevices`,
-    inProcessors ? {} : Object.fromEntries(hardware.gpus.map((gpu) => [gpu.slot, pcieGpu(gpu)])),
+    gpusAt === 'pcie' ? Object.fromEntries(hardware.gpus.map((gpu) => [gpu.slot, pcieGpu(gpu)])) : {},
   );
-  if (!inProcessors)
+  if (gpusAt === 'pcie')
     for (const { slot } of hardware.gpus)
       collect(`${CHASSIS}/PCIeDevices/${slot}/PCIeFunctions`, { '1': { DeviceClass: 'DisplayController' } });
   collect(

@@ -108,6 +108,15 @@ export function collection(
   const skip = Number(query.get('$skip') ?? 0);
   const isWhole = expand === 'offered' && query.has('$expand');
   const rest = skip + pageOf < members.length ? `${path}?$skip=${skip + pageOf}` : null;
+  if (bmc.fault === 'bad-members')
+    return ok({ '@odata.id': path, Name: 'Collection', Members: members.map(() => 7) });
+  if (bmc.fault === 'other-host')
+    return ok({
+      '@odata.id': path,
+      Name: 'Collection',
+      Members: [],
+      'Members@odata.nextLink': '/\\elsewhere.invalid/redfish/v1/Chassis',
+    });
   const more = rest === null ? {} : { 'Members@odata.nextLink': isWhole ? `${rest}&$expand=.` : rest };
   return ok({
     '@odata.id': path,

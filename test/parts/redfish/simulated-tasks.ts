@@ -34,6 +34,8 @@ export class SimulatedTasks {
   nextFails: string | null = null;
   /** The next one never ends. */
   nextHangs = false;
+  /** What becomes of those that start now. */
+  ends: 'well' | 'badly' | 'never' = 'well';
   readonly #timers = new Set<NodeJS.Timeout>();
 
   start({ name, target, finish, waitsForReset }: TaskWork): SimulatedTask {
@@ -62,9 +64,9 @@ export class SimulatedTasks {
   }
 
   #run(task: SimulatedTask): void {
-    const { nextFails } = this;
+    const nextFails = this.ends === 'badly' ? 'The simulated task fails.' : this.nextFails;
     this.nextFails = null;
-    if (this.nextHangs) {
+    if (this.nextHangs || this.ends === 'never') {
       this.nextHangs = false;
       task.percent = 50;
       return;
@@ -107,6 +109,8 @@ export function accepted({ id }: SimulatedTask, { taskAnswer }: VendorShape): An
       const body = { Accepted: { code: 'Base.v1_10_3.Accepted', '@Message.ExtendedInfo': [info] } };
       return { status: 202, body };
     }
+    case 'nothing':
+      return { status: 202 };
     case 'body':
       return {
         status: 200,

@@ -70,6 +70,8 @@ export class RedfishSimulator {
   /** ComputerSystem.SerialConsole; null: it has none. */
   serialConsole: Body | null = null;
   onEject: (() => void) | null = null;
+  /** It answers an insertion before it has the image. */
+  insertsInTasks = false;
   readonly user: string;
   password: string;
   readonly requests: string[] = [];
@@ -77,7 +79,7 @@ export class RedfishSimulator {
   readonly maxSessions: number;
   readonly sessionMs: number;
   readonly #lastUsed = new Map<string, number>();
-  fault: RedfishFault | null = null;
+  #fault: RedfishFault | null = null;
   refusedLogins = 0;
   mostSessions = 0;
   mostAtOnce = 0;
@@ -115,6 +117,15 @@ export class RedfishSimulator {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
+  }
+
+  get fault(): RedfishFault | null {
+    return this.#fault;
+  }
+
+  set fault(fault: RedfishFault | null) {
+    this.#fault = fault;
+    this.tasks.ends = fault === 'failing-tasks' ? 'badly' : fault === 'hanging-tasks' ? 'never' : 'well';
   }
 
   /** Null: its web server has no serial console. */
@@ -245,6 +256,13 @@ export class RedfishSimulator {
       case 'web-page':
         response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Login</html>');
         return true;
+      case 'bad-gateway':
+        response.writeHead(502, { 'content-type': 'text/html' }).end('<html>Bad Gateway</html>');
+        return true;
+      case 'other-protocol':
+        if (path === '/redfish') response.end('{"v2":"/redfish/v2/"}');
+        else response.writeHead(404).end();
+        return true;
       case 'redirect':
         response.writeHead(302, { location: 'https://169.254.169.254/latest/' }).end();
         return true;
@@ -272,6 +290,8 @@ export class RedfishSimulator {
     const open = findRoute(this, 'open', method, path);
     const isKnown = this.#isKnown(request);
     if (!open && !isKnown) return failure(401, 'Base.1.8.NoValidSession', 'There is no valid session.');
+    if (this.fault === 'full-of-sessions' && path.endsWith('/Sessions'))
+      return failure(400, 'IDRAC.2.4.RAC0218', 'The maximum number of user sessions is reached.');
     if (this.fault === 'not-ready' && !open && method !== 'DELETE')
       return failure(
         400,

@@ -27,8 +27,8 @@ export interface VendorShape {
   readonly redundantReset: { readonly status: number; readonly messageId: string };
   /** The answer to a reset or change that was accepted. */
   readonly success: 'no content' | 'error-shaped' | 'task';
-  /** How the answer names the task that work goes on in: its monitor, the task by its address, in a message, or the task itself. */
-  readonly taskAnswer: 'monitor' | 'task' | 'message' | 'body';
+  /** How the answer names the task that work goes on in: its monitor, the task by its address, in a message, the task itself, or nothing. */
+  readonly taskAnswer: 'monitor' | 'task' | 'message' | 'body' | 'nothing';
   /** A change of settings is a job that waits for the next reset. */
   readonly scheduledJobs: boolean;
   /** The settings object of the BIOS: where it is, whether Bios names it, and what it lists. */
@@ -56,8 +56,10 @@ export interface VendorShape {
   readonly expand: 'offered' | 'ignored' | 'none';
   /** Whether the address of an HTTP boot can be set; `forgotten`: it is accepted, and not shown. */
   readonly httpBoot: 'offered' | 'forgotten' | 'refused' | 'none';
-  /** Where GPUs are. */
-  readonly gpusAt: 'processors' | 'pcie';
+  /** Where GPUs are; `board`: among the processors of the first of the other systems. */
+  readonly gpusAt: 'processors' | 'pcie' | 'board';
+  /** Parameters of InsertMedia beside the image. */
+  readonly media: { readonly demanded: readonly string[]; readonly refused: readonly string[] };
   /** The light that shows which machine it is: where, and in which form. */
   readonly indicator: {
     readonly at: 'system' | 'chassis';
@@ -112,6 +114,7 @@ const STANDARD: VendorShape = {
   expand: 'none',
   httpBoot: 'offered',
   gpusAt: 'processors',
+  media: { demanded: [], refused: [] },
   indicator: { at: 'system', form: 'location' },
   powerLimit: 'control',
   consoleSocket: false,
@@ -196,6 +199,7 @@ export const VENDOR_SHAPES = {
     managerResets: ['GracefulRestart'],
     expand: 'ignored',
     gpusAt: 'pcie',
+    media: { demanded: [], refused: ['Inserted', 'WriteProtected'] },
     biosVersion: 'dated',
     moreFirmware: { Backup_BMC: 'Not Present', Staging_BIOS: 'BIOS Date: 01/02/2030 Ver 9.9' },
     taskAnswer: 'message',
@@ -254,6 +258,8 @@ export const VENDOR_SHAPES = {
     systemId: 'System_0',
     manufacturer: 'NVIDIA',
     moreSystems: ['HGX_Baseboard_0'],
+    gpusAt: 'board',
+    media: { demanded: ['TransferProtocolType', 'TransferMethod'], refused: [] },
     taskAnswer: 'body',
     updates: ['simple'],
     powerLimit: 'metrics',
@@ -265,8 +271,11 @@ export const VENDOR_SHAPES = {
   ami: {
     ...STANDARD,
     root: { Vendor: 'AMI', Product: 'AMI Redfish Server' },
-    systemId: 'Self',
-    manufacturer: 'AMI',
+    systemId: 'DGX',
+    manufacturer: 'NVIDIA',
+    moreSystems: ['HGX_Baseboard_0'],
+    gpusAt: 'board',
+    media: { demanded: ['UserName', 'Password'], refused: [] },
     bootAt: 'settings',
     needsIfMatch: true,
     etag: 'weak',

@@ -24,7 +24,13 @@ export const systems: SimulatedNoun = {
         : versioned(bmc, bmc.extended('system', machine(bmc)), bmc.system.version),
     [`GET ${SYSTEMS}/:id`]: ({ bmc: { shape }, path, parameters: { id } }) =>
       shape.moreSystems.some((other) => other === id)
-        ? ok({ '@odata.id': path, Id: id, Name: id, PowerState: 'On' })
+        ? ok({
+            '@odata.id': path,
+            Id: id,
+            Name: id,
+            PowerState: 'On',
+            Processors: link(`${path}/Processors`),
+          })
         : null,
   },
 };

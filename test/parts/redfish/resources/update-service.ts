@@ -90,7 +90,7 @@ function start(bmc: RedfishSimulator, target: string, parameters: Body, image: B
     return failure(400, 'Base.1.8.ActionParameterNotSupported', 'Targets is not supported.');
   if (bmc.shape.updateTargets === 'owner' && !isTargeted)
     return failure(400, 'Base.1.8.ActionParameterMissing', 'Targets is needed.');
-  const versions = bmc.updates.images.get(sha256(image));
+  const versions = bmc.updates.images.get(sha256(image)) ?? versionsIn(image);
   if (!versions) return failure(400, 'Update.1.0.VerificationFailed', 'The image is not valid.');
   if (bmc.tasks.all.some(({ state, name }) => state === 'Running' && name === 'Firmware Update'))
     return failure(503, 'Base.1.8.ServiceTemporarilyUnavailable', 'An update is in progress.');
@@ -104,6 +104,20 @@ function start(bmc: RedfishSimulator, target: string, parameters: Body, image: B
     ...(waitsForReset && { waitsForReset }),
   });
   return accepted(task, bmc.shape);
+}
+
+/** An image that is JSON says what it changes: {"BIOS": "2.19.1"}. */
+function versionsIn(image: Buffer): Readonly<Record<string, string>> | null {
+  try {
+    const versions: unknown = JSON.parse(image.toString('utf8'));
+    const isObject = typeof versions === 'object' && versions !== null && !Array.isArray(versions);
+    return isObject && Object.values(versions).every((value) => typeof value === 'string')
+      ? (versions as Record<string, string>)
+      : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
 }
 
 interface Part {

@@ -10,6 +10,7 @@ import {
   type SimulatedNoun,
   success,
 } from '../simulated-noun.ts';
+import { accepted } from '../simulated-tasks.ts';
 import type { RedfishSimulator } from '../simulator.ts';
 
 const MEDIA = `${MANAGER}/VirtualMedia`;
@@ -23,11 +24,21 @@ export const virtualMedia: SimulatedNoun = {
       if (bmc.fault !== 'keeps-media') bmc.eject();
       return success(bmc);
     },
-    [`POST ${MEDIA}/CD/Actions/VirtualMedia.InsertMedia`]: ({ bmc, body }) => {
+    [`POST ${MEDIA}/CD/Actions/VirtualMedia.InsertMedia`]: ({ bmc, body, path }) => {
       if (bmc.media !== null) return failure(409, 'Base.1.8.ResourceInUse', 'Media is inserted already.');
       if (typeof body.Image !== 'string')
         return failure(400, 'Base.1.8.ActionParameterMissing', 'The parameter Image is missing.');
-      if (bmc.fault !== 'keeps-media') bmc.insert(body.Image);
+      const { demanded, refused } = bmc.shape.media;
+      for (const name of demanded.filter((each) => !(each in body)))
+        return failure(400, 'Base.1.8.ActionParameterMissing', `The parameter ${name} is missing.`);
+      for (const name of refused.filter((each) => each in body))
+        return failure(400, 'Base.1.8.ActionParameterUnknown', `The parameter ${name} is unknown.`);
+      const { Image: image } = body;
+      if (bmc.insertsInTasks) {
+        const finish = () => bmc.insert(image);
+        return accepted(bmc.tasks.start({ name: 'Insert Media', target: path, finish }), bmc.shape);
+      }
+      if (bmc.fault !== 'keeps-media') bmc.insert(image);
       return success(bmc);
     },
   },
