@@ -23,6 +23,8 @@ export interface BmcTasks {
 export interface StartedChange {
   /** Null: the BMC has carried it out, or has no task for it. */
   readonly task: string | null;
+  /** `unknown`: the BMC goes on with it, and nothing of it shows what becomes of it. */
+  readonly end?: 'unknown';
 }
 
 export interface SettingsControl<Wish> extends BmcTasks {

@@ -242,6 +242,17 @@ describe('firmware-update', () => {
     expect(bmc.system.boots).toHaveLength(0);
   });
 
+  it('is followed by the list of tasks where the answer names none', async () => {
+    const machine = await open();
+    bmc.shape = { ...bmc.shape, taskAnswer: 'nothing' };
+    bmc.updates.add(IMAGE, { BIOS: '2.0' });
+    bmc.tasks.durationMs = 500;
+    const { end, reasons } = await run(machine, 'firmware-update', config());
+    expect(end).toEqual(done('BIOS has version 2.0'));
+    expect(reasons).toContainEqual(expect.stringMatching(/^updating BIOS: the task is running/));
+    expect(bmc.system.boots).toHaveLength(0);
+  });
+
   it('finds the BMC where its vendor calls it otherwise', async () => {
     const machine = await open('dell');
     bmc.updates.add(IMAGE, { BMC: '7.0' });
@@ -461,6 +472,26 @@ describe('erase-disks by the BMC', () => {
     bmc.tasks.nextFails = 'The drive is locked.';
     const { end } = await run(machine, 'erase-disks', { by: 'bmc' }, {}, controlPlane());
     expect(end).toEqual(failedWith('ERASE_FAILED', /Disk\.Bay\.0 .*The drive is locked/));
+    expect(evidence).toEqual([]);
+  });
+
+  it('is followed by the list of tasks where the answer names none', async () => {
+    const machine = await withController();
+    bmc.shape = { ...bmc.shape, taskAnswer: 'nothing' };
+    bmc.tasks.durationMs = 300;
+    const { end } = await run(machine, 'erase-disks', { by: 'bmc' }, {}, controlPlane());
+    expect(end).toEqual(done());
+    expect(bmc.storage.drives.map(({ erasures }) => erasures)).toEqual([1, 1, 1, 1]);
+  });
+
+  it('that is accepted and that nothing shows afterwards is not called an erasure', async () => {
+    const machine = await withController();
+    bmc.shape = { ...bmc.shape, taskAnswer: 'nothing' };
+    bmc.hidden.add('/redfish/v1/TaskService');
+    const { end } = await run(machine, 'erase-disks', { by: 'bmc' }, {}, controlPlane());
+    expect(end).toEqual(
+      failedWith('ERASE_FAILED', /Disk\.Bay\.0 .*names no task for it; whether it was erased is not known/),
+    );
     expect(evidence).toEqual([]);
   });
 

@@ -12,7 +12,7 @@ import {
   updateFirmware,
 } from '../../redfish/firmware-update.ts';
 import type { RedfishService, StartedTask } from '../../redfish/redfish-service.ts';
-import { readTask } from '../../redfish/redfish-task.ts';
+import { readTask, runningTaskFor } from '../../redfish/redfish-task.ts';
 import { changeVolume, compareVolumes } from '../../redfish/storage-volumes.ts';
 import type { BmcTasks, StartedChange } from '../hardware-changes.ts';
 import type { Capabilities, ProviderCall } from '../provider.ts';
@@ -30,20 +30,23 @@ export function createRedfishChanges(use: UseRedfish, downloads: CheckedDownload
     bios: {
       ...tasks,
       compare: (call, wish) => use(call, (service) => compareBios(service, wish)),
-      stage: (call, wish) => use(call, async (service) => started(await stageBios(service, wish, call.log))),
+      stage: (call, wish) =>
+        use(call, async (service) => started(service, await stageBios(service, wish, call.log))),
     },
     bootOrder: {
       ...tasks,
       compare: (call, wish) => use(call, (service) => compareBootOrder(service, wish)),
       stage: (call, wish) =>
-        use(call, async (service) => started(await stageBootOrder(service, wish, call.log))),
+        use(call, async (service) => started(service, await stageBootOrder(service, wish, call.log))),
     },
     firmware: {
       ...tasks,
       compare: (call, wish) => use(call, (service) => compareFirmware(service, wish)),
       update: (call, wish) =>
         checkedImage(downloads, call, wish, (image) =>
-          use(call, async (service) => started(await updateFirmware(service, wish, image, call.log))),
+          use(call, async (service) =>
+            started(service, await updateFirmware(service, wish, image, call.log)),
+          ),
         ),
       findUpdate: (call) =>
         use(call, async (service) => {
@@ -55,12 +58,13 @@ export function createRedfishChanges(use: UseRedfish, downloads: CheckedDownload
       ...tasks,
       compare: (call, wish) => use(call, (service) => compareVolumes(service, wish)),
       change: (call, wish, change) =>
-        use(call, async (service) => started(await changeVolume(service, wish, change, call.log))),
+        use(call, async (service) => started(service, await changeVolume(service, wish, change, call.log))),
     },
     drives: {
       ...tasks,
       list: (call) => use(call, listDrives),
-      erase: (call, path) => use(call, async (service) => started(await eraseDrive(service, path, call.log))),
+      erase: (call, path) =>
+        use(call, async (service) => started(service, await eraseDrive(service, path, call.log))),
       findErasure: (call, path) => use(call, (service) => runningErasure(service, path)),
     },
   };
@@ -89,6 +93,9 @@ async function checkedImage<T>(
     });
 }
 
-function started(task: StartedTask | null): StartedChange {
-  return { task: task?.monitor ?? null };
+/** Work that goes on, and whose answer names no task, is sought among those that run. */
+async function started(service: RedfishService, task: StartedTask | null): Promise<StartedChange> {
+  if (task === null) return { task: null };
+  const path = task.monitor ?? (await runningTaskFor(service, task.target));
+  return path === null ? { task: null, end: 'unknown' } : { task: path };
 }

@@ -22,6 +22,7 @@ interface DriveMemo extends ErasableDrive {
   readonly startedAt?: string;
   /** Null: the BMC has no task for it. */
   readonly task?: string | null;
+  readonly end?: 'unknown';
   readonly endedAt?: string;
   /** Why it is not erased. */
   readonly problem?: string;
@@ -62,8 +63,8 @@ export function eraseByBmc(environment: Environment): StepHandler<MachineChange>
         return { result: 'started', reason: 'the evidence is kept', pollAfterMs: 1 };
       }
       await saveDrive(context, { ...next, asked: true });
-      const { task } = await context.effect(() => control.erase(call, next.path));
-      await saveDrive(context, { ...next, asked: true, startedAt: context.now().toISOString(), task });
+      const started = await context.effect(() => control.erase(call, next.path));
+      await saveDrive(context, { ...next, asked: true, startedAt: context.now().toISOString(), ...started });
       return { result: 'started', reason: `erasing ${next.name}`, pollAfterMs: 1 };
     },
     afterFailure: eraseFailureOf(machine),
@@ -121,15 +122,22 @@ async function followed(
     const progress = task === null ? null : await control.taskState(call, task);
     if (progress?.state === 'running' || progress?.state === 'waits_for_reset') {
       percents += progress.percent ?? 0;
+      // One that was found shows later what became of it.
+      if (drive.task === null) await saveDrive(context, { ...drive, task });
       continue;
     }
     const endedAt = context.now().toISOString();
-    const problem = progress === null ? undefined : problemOf(progress);
+    const problem = progress === null ? UNKNOWN_END[drive.end ?? 'known'] : problemOf(progress);
     context.log(`${drive.name}: ${problem ?? 'erased'}`, problem === undefined ? 'stdout' : 'stderr');
     await saveDrive(context, { ...drive, endedAt, ...(problem !== undefined && { problem }) });
   }
   return { drives: drivesOf(context) ?? [], percents };
 }
+
+const UNKNOWN_END = {
+  known: undefined,
+  unknown: 'the BMC has accepted the erasure and names no task for it; whether it was erased is not known',
+} as const;
 
 /** A task that the BMC forgot proves nothing: only one that ended well does. */
 function problemOf({ state, words }: BmcTaskState): string | undefined {

@@ -51,6 +51,8 @@ export const firmwareUpdate: StepKind<Config, 'firmware' | 'power'> = {
 
 /** How long the new version may take to show, before the machine is reset for it: a BMC that was updated starts again by itself. */
 const SHOWN_WITHIN_MS = 2 * 60_000;
+/** The same where no task shows whether it is still written: a machine is not reset in the middle of that. */
+const WRITTEN_WITHIN_MS = 10 * 60_000;
 const SHOWN_AFTER_RESET_MS = 20 * 60_000;
 const POLL_AFTER_MS = 5_000;
 
@@ -129,13 +131,16 @@ function updateHandler(wish: Config, environment: Environment): StepHandler<Mach
   };
 }
 
-/** A crash between the sending and its record: the update that the BMC works on is taken for ours, because it takes one at a time. */
+/**
+ * After a crash between the sending and its record, and where the answer named no task, the update that the BMC works on is taken for ours,
+ * because it takes one at a time.
+ */
 async function recalledTask(
   context: StepContext,
   { machine, capabilities }: Environment,
 ): Promise<UpdateMemo> {
   const memo = context.memo as UpdateMemo;
-  if (memo.sent === undefined || memo.task !== undefined) return memo;
+  if (memo.sent === undefined || typeof memo.task === 'string') return memo;
   const running = await capabilities.firmware.findUpdate(callOf(context, machine));
   if (running === null || running.task === null) return memo;
   const found = { ...memo, task: running.task };
@@ -172,7 +177,7 @@ async function afterUpdate(
     await context.save({ ...context.memo, [isReset ? 'resetSeenAt' : 'endedAt']: now });
   const sinceMs = now - (since ?? now);
   if (isReset || wish.reset === 'never') {
-    const limitMs = isReset ? SHOWN_AFTER_RESET_MS : SHOWN_WITHIN_MS;
+    const limitMs = isReset ? SHOWN_AFTER_RESET_MS : memo.task === null ? WRITTEN_WITHIN_MS : SHOWN_WITHIN_MS;
     if (sinceMs < limitMs)
       return underWay(`waiting for ${wish.component} to show ${wish.version}`, POLL_AFTER_MS, null);
     const words = isReset
@@ -182,7 +187,7 @@ async function afterUpdate(
         : 'it is complete';
     return { seen: 'failed', failure: updateFailed(wish, found, words) };
   }
-  if (!waits && sinceMs < SHOWN_WITHIN_MS)
+  if (!waits && sinceMs < (memo.task === null ? WRITTEN_WITHIN_MS : SHOWN_WITHIN_MS))
     return underWay(`waiting for ${wish.component} to show ${wish.version}`, POLL_AFTER_MS, null);
   return { seen: 'absent', next: true };
 }
