@@ -1,7 +1,7 @@
 /**
  * A login at one Redfish service, used by one caller at a time. It opens a session where the service has them, and sends the
- * password with each request where it has none. A session that the service has ended is opened again, once for a request: a
- * request that was refused for that has not been carried out.
+ * password with each request where it has none, or knows none that it opens. A session that the service has ended is opened again,
+ * once for a request: a request that was refused for that has not been carried out.
  */
 import type { WebSocketStream } from '../connections/web-socket.ts';
 import { fieldsOf, linkOf, pathOf, textOf } from './extended-error.ts';
@@ -92,13 +92,14 @@ export class RedfishSession {
       if (isNew) this.#results.accepted();
       return first;
     }
-    const { wire } = this;
-    if (isNew || this.#credential?.kind !== 'session') {
+    const { wire, login } = this;
+    if (this.#credential?.kind !== 'session') {
       this.#credential = null;
       this.#results.refused();
       throw refusal(wire.where, request.path, first);
     }
-    this.#credential = null;
+    // A service that does not know the session that it has just opened has taken the password for it: it gets that.
+    this.#credential = isNew ? basicOf(login) : null;
     return this.ask(request);
   }
 
@@ -139,8 +140,7 @@ export class RedfishSession {
     }
     // A service that names no sessions may ask for the password before it says that there are none.
     if (WITHOUT_SESSIONS.includes(answer.status) || (answer.status === 401 && !namesSessions)) {
-      const pair = Buffer.from(`${login.user}:${login.password}`).toString('base64');
-      this.#credential = { kind: 'basic', header: `Basic ${pair}` };
+      this.#credential = basicOf(login);
       return this.#credential;
     }
     // Nothing was said of the password: the service is not ready, or has no session left.
@@ -156,6 +156,11 @@ export class RedfishSession {
     // What the service says of a login may repeat it.
     throw refusal(wire.where, sessions, { ...answer, messages: [] });
   }
+}
+
+function basicOf({ user, password }: RedfishLogin): Credential {
+  const pair = Buffer.from(`${user}:${password}`).toString('base64');
+  return { kind: 'basic', header: `Basic ${pair}` };
 }
 
 function headersOf(credential: Credential): Readonly<Record<string, string>> {

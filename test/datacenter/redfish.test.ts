@@ -316,6 +316,18 @@ describe('a BMC that misbehaves', () => {
     expect(bmc.system.power).toBe('On');
   });
 
+  it('by knowing no session that it has just opened gets the password, and is not left alone', async () => {
+    const bmc = await startBmc();
+    const { power } = siteWith().can;
+    const call = callFor(machineOf(bmc));
+    bmc.fault = 'ends-sessions';
+    await power.switchPower?.(call, 'on');
+    expect(bmc.system.resets).toEqual(['On']);
+    bmc.fault = null;
+    await expect(power.bootState(call)).resolves.toMatchObject({ power: 'on' });
+    expect(bmc.refusedLogins).toBe(0);
+  });
+
   it('by closing kept connections costs a repeated read, and no repeated change', async () => {
     const bmc = await startBmc();
     const { power } = siteWith().can;
