@@ -29,6 +29,9 @@ const ACCEPTED = 202;
 /** A change without If-Match is refused. */
 const VERSION_REQUIRED = 428;
 
+/** Texts in every resource that has them. */
+const TEXTS = ['Id', 'Name', 'Manufacturer', 'Model', 'SerialNumber', 'PartNumber', 'UUID', 'SKU'] as const;
+
 const lastOf = (path: string) => path.split('/').pop() ?? '';
 
 const isEmpty = (member: unknown) =>
@@ -81,7 +84,15 @@ export class RedfishService {
     if (answer.status === 404) return null;
     if (answer.status >= 300) throw refusal(this.where, path, answer);
     const fields = fieldsOf(answer.body);
+    this.#checkTexts(path, fields);
     return { path, fields, etags: versionsOf(answer.headers.etag ?? '', textOf(fields['@odata.etag'])) };
+  }
+
+  /** What has another type than every schema gives it is not taken for a part that has lost its name or its number. */
+  #checkTexts(path: string, fields: Resource['fields']): void {
+    const name = TEXTS.find((each) => typeof (fields[each] ?? '') !== 'string');
+    if (name !== undefined)
+      throw new RedfishFailure('Unreadable', this.where, `the ${name} of ${path} is no text`);
   }
 
   /** Where changes of a resource wait for the next reset; null: it has no such place. */
@@ -206,6 +217,7 @@ export class RedfishService {
       }
       for (const member of members) {
         const at = linkOf(member) ?? `${path}/${textOf(member.Id)}`;
+        this.#checkTexts(at, member);
         const etags = versionsOf('', textOf(member['@odata.etag']));
         resources.set(at, { path: at, fields: member, etags });
       }

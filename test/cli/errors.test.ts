@@ -23,6 +23,22 @@ const RUN = 'run start machine-1 --type REPAVE --no-wait';
 const REFUSALS: readonly Refusal[] = [
   {
     code: FAILED_PRECONDITION,
+    reason: 'BMC_CALL_FAILED',
+    message: 'the BMC bmc-1:443 is no Redfish service: it redirects /redfish/v1/',
+    metadata: {
+      ...machine,
+      code: 'NOT_REDFISH',
+      check: 'correct spec.bmc_endpoint, or enable Redfish on the BMC',
+    },
+    exit: 5,
+    says: [
+      'error: the BMC bmc-1:443 is no Redfish service: it redirects /redfish/v1/ [BMC_CALL_FAILED]',
+      '  NOT_REDFISH: correct spec.bmc_endpoint, or enable Redfish on the BMC',
+      '  fix: ingot show machine-1',
+    ],
+  },
+  {
+    code: FAILED_PRECONDITION,
     reason: 'WRONG_PHASE',
     metadata: { ...machine, phase: 'READY', allowed: 'MAINTENANCE', type: 'REIMAGE' },
     exit: 5,

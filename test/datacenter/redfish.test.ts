@@ -203,7 +203,7 @@ const FAILURES: ReadonlyArray<readonly [RedfishFault, string, string, boolean, R
   ['redirect', 'needs_human', 'NOT_REDFISH', false, /redirects/],
   ['huge', 'needs_human', 'NOT_REDFISH', false, /more than 16777216 bytes/],
   ['other-schema', 'retryable', 'REDFISH_UNREADABLE', false, /has no members/],
-  ['wrong-types', 'retryable', 'REDFISH_UNREADABLE', false, /does not say whether the machine is on/],
+  ['wrong-types', 'retryable', 'REDFISH_UNREADABLE', false, /the (?:Id|Name) of .* is no text/],
   ['dangling', 'permanent', 'REDFISH_SYSTEM_NOT_FOUND', false, /Systems\/1/],
   ['forbidden', 'needs_human', 'PRIVILEGE_REFUSED', false, /insufficient privileges/],
 ];

@@ -177,6 +177,7 @@ describe('a machine with a Redfish BMC', () => {
   it.each([
     ['bad-members', /has a member without an address/],
     ['other-host', /leads to another host/],
+    ['wrong-types', /the (?:Id|Name) of .* is no text/],
   ] as const)('with %s is read as a whole or not at all', async (fault, words) => {
     await inspect();
     bmc.fault = fault;

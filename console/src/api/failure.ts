@@ -1,5 +1,6 @@
 /** An error for people: the server's message, which has the id to search its log for, and what to do next. */
 import { Code, ConnectError } from '@connectrpc/connect';
+import { ErrorInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.ts';
 import { RestFailure } from './rest-failure.ts';
 
 export interface Failure {
@@ -20,6 +21,12 @@ const ADVICE: Partial<Record<Code, string>> = {
   [Code.Unknown]: NOT_RESPONDING,
 };
 
+/** What the server says to check, such as of a BMC: that is unavailable, and not the server. */
+function checkOf(failure: ConnectError): string {
+  const check = failure.findDetails(ErrorInfoSchema)[0]?.metadata.check ?? '';
+  return check === '' ? '' : `Check: ${check}.`;
+}
+
 /** The server could not be reached or could not respond: a retry may succeed. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof RestFailure) return error.status >= 500;
@@ -35,5 +42,5 @@ export function isInvalid(error: unknown): boolean {
 export function failureOf(error: unknown): Failure {
   if (error instanceof RestFailure) return { message: error.message, advice: error.advice };
   const failure = ConnectError.from(error);
-  return { message: failure.rawMessage, advice: ADVICE[failure.code] ?? '' };
+  return { message: failure.rawMessage, advice: checkOf(failure) || (ADVICE[failure.code] ?? '') };
 }

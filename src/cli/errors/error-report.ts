@@ -80,7 +80,8 @@ export function reportOf(error: unknown, context: ReportContext): ErrorReport {
   if (error instanceof CallError) {
     const message = `${plainText(messageOf(error, context))} [${plainText(error.reason)}]`;
     const fixes = fixesFor(error, context).map(plainText);
-    return { exit: EXIT_OF_STATUS[error.code] ?? 'failed', message, details: violationsOf(error), fixes };
+    const details = [...violationsOf(error), ...adviceOf(error)];
+    return { exit: EXIT_OF_STATUS[error.code] ?? 'failed', message, details, fixes };
   }
   if (error instanceof UsageError) {
     const details = error.details.map(plainText);
@@ -101,6 +102,11 @@ function violationsOf({ code, message, violations }: CallError): string[] {
   return violations
     .filter(({ subject, description }) => !message.includes(subject) || !message.includes(description))
     .map(({ subject, description }) => plainText(`${subject}: ${description}`));
+}
+
+/** What the server says of the failure behind the refusal. */
+function adviceOf({ metadata: { code = '', check = '' } }: CallError): string[] {
+  return check === '' ? [] : [plainText(`${code}: ${check}`)];
 }
 
 export function reportLines({ message, details, fixes }: ErrorReport): string[] {

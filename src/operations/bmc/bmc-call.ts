@@ -1,6 +1,7 @@
 /** A call to a machine's BMC outside of an operation: what reads at once, and the indicator. */
 import { randomUUID } from 'node:crypto';
 import type { Scope } from '../../domain/access/scope.ts';
+import { FAILURES, isFailureCode } from '../../domain/error/failure-code.ts';
 import { Fault, unmetPrecondition } from '../../domain/error/fault.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
@@ -76,7 +77,7 @@ export function bmcFault({ machineId }: Machine, { failure, outage }: StepFailur
   const isForLater = outage !== null || failure.class === 'retryable';
   return new Fault(isForLater ? 'BMC_NOT_ANSWERING' : 'BMC_CALL_FAILED', {
     message,
-    metadata: { machine_id: machineId, code },
+    metadata: { machine_id: machineId, code, ...(isFailureCode(code) && { check: FAILURES[code].check }) },
     ...(isForLater ? {} : { violations: [{ subject: `machines/${machineId}`, description: message }] }),
   });
 }
