@@ -77,6 +77,8 @@ export class RedfishWire {
   readonly #options: WireOptions;
   readonly #origin: string;
   readonly #agent: Agent;
+  /** A kept connection turned out to be dead. */
+  #closesKept = false;
 
   constructor(options: WireOptions) {
     const { endpoint, address, rule, authorities } = options;
@@ -108,10 +110,13 @@ export class RedfishWire {
 
   /** An answer of any status but a redirect. What does no harm is repeated once when a kept connection turns out to be dead. */
   async ask(request: WireRequest): Promise<WireAnswer> {
+    // What may not be sent twice is not tried on a connection that may be dead.
+    if (this.#closesKept && request.method !== 'GET') this.#agent.destroy();
     try {
       return await this.#exchange(request);
     } catch (error) {
       const isDead = error instanceof NoAnswer && error.reason === 'broken';
+      this.#closesKept ||= isDead;
       if (!isDead || (request.method !== 'GET' && request.repeats === undefined)) throw this.#failure(error);
     }
     try {

@@ -333,6 +333,8 @@ describe('a BMC that misbehaves', () => {
     const { power } = siteWith().can;
     bmc.fault = 'dead-connections';
     await expect(power.bootState(callFor(machineOf(bmc)))).resolves.toMatchObject({ power: 'off' });
+    await power.switchPower?.(callFor(machineOf(bmc)), 'on');
+    expect(bmc.system.resets).toEqual(['On']);
   });
 
   it('by a boot override that it forgets is found out', async () => {
