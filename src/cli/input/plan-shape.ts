@@ -1,5 +1,6 @@
 /** Compares a YAML document with the protobuf message that it describes. */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { StructSchema } from '@bufbuild/protobuf/wkt';
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 
 interface ScalarShape {
@@ -59,10 +60,17 @@ export class ShapeCheck {
     if (isNull && field.fieldKind === 'message')
       this.#report(node, `${path} is empty; write {} for its defaults`);
     if (isNull) return;
-    if (field.fieldKind === 'message') this.message(field.message, node, path);
+    if (field.fieldKind === 'message' && field.message.typeName === StructSchema.typeName)
+      this.#free(node, path);
+    else if (field.fieldKind === 'message') this.message(field.message, node, path);
     else if (field.fieldKind === 'list' && field.listKind === 'message')
       this.#list(field.message, node, path);
     else if (field.fieldKind === 'scalar') this.#scalar(field.scalar, node, path);
+  }
+
+  /** Fields of any name, such as the attributes of a BIOS. The server checks what they are. */
+  #free(node: Node, path: string): void {
+    if (!isMap(node)) this.#report(node, `${path} must have a value for each name, such as { Name: Value }`);
   }
 
   #list(desc: DescMessage, node: Node, path: string): void {

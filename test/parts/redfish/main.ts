@@ -1,5 +1,5 @@
 /**
- * The simulated BMC as a program: `npm run redfish-sim -- [--vendor dell] [--port 8443] [--user root] [--password …] [--settle-ms 2000] [--session-seconds 1800]`.
+ * The simulated BMC as a program: `npm run redfish-sim -- [--vendor dell] [--port 8443] [--user root] [--password …] [--settle-ms 2000] [--session-seconds 1800] [--raid]`.
  * The first line on stdout is JSON: url, user, password, ca_file. Each line on stdin is the name of a fault, or an empty line for none; `?`
  * prints the requests so far, the power and the boots. Ends on a signal, or when its stdin is closed with --tied.
  */
@@ -17,6 +17,7 @@ const HELP = `A simulated BMC with Redfish. The first line on stdout is JSON: ur
   --user NAME, --password TEXT
   --settle-ms N          how long power takes to change
   --session-seconds N    how long a session lasts without a request
+  --raid                 its drives are behind a RAID controller, which makes volumes and erases
   --plaintext            http instead of https
   --tied                 ends when its stdin is closed
 
@@ -35,6 +36,7 @@ const { values } = parseArgs({
     'settle-ms': { type: 'string', default: '1000' },
     'session-seconds': { type: 'string', default: '1800' },
     help: { type: 'boolean', default: false },
+    raid: { type: 'boolean', default: false },
     plaintext: { type: 'boolean', default: false },
     tied: { type: 'boolean', default: false },
   },
@@ -59,6 +61,10 @@ const bmc = await RedfishSimulator.start({
     : authority.issue({ name: 'bmc', names: ['127.0.0.1', 'localhost'], purpose: 'server' }),
   ...(values.password === undefined ? {} : { password: values.password }),
 });
+if (values.raid) {
+  bmc.hardware.drives = [];
+  bmc.storage.hasController = true;
+}
 console.log(
   JSON.stringify({ url: bmc.url, user: bmc.user, password: bmc.password, ca_file: authority.caFile }),
 );
