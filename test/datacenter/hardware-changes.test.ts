@@ -471,7 +471,12 @@ describe('erase-disks by the BMC', () => {
     const machine = await withController();
     bmc.tasks.nextFails = 'The drive is locked.';
     const { end } = await run(machine, 'erase-disks', { by: 'bmc' }, {}, controlPlane());
-    expect(end).toEqual(failedWith('ERASE_FAILED', /Disk\.Bay\.0 .*The drive is locked/));
+    expect(end).toEqual(
+      failedWith('ERASE_FAILED', /Disk\.Bay\.0 .*The drive is locked\.; all other drives are erased/),
+    );
+    bmc.fault = 'failing-tasks';
+    const none = await run(machine, 'erase-disks', { by: 'bmc' }, {}, controlPlane());
+    expect(none.end).toEqual(failedWith('ERASE_FAILED', /no drive is erased/));
     expect(evidence).toEqual([]);
   });
 

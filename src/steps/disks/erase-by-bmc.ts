@@ -166,7 +166,7 @@ function failureIn(drives: readonly DriveMemo[]): Failure | null {
   return failureOf(
     'needs_human',
     'ERASE_FAILED',
-    `the BMC did not erase ${named}; all other drives are erased`,
+    `the BMC did not erase ${named}; ${failed.length === drives.length ? 'no drive is' : 'all other drives are'} erased`,
   );
 }
 
