@@ -84,11 +84,17 @@ async function optionsOf(
   return [...options, ...bare.map((reference) => ({ reference, name: reference, names: [reference] }))];
 }
 
-/** Most services leave the alias out or have None, and the words of the firmware as the name. */
+/** What the firmware calls options whose alias is left out, or None, as most services have it. */
+const ALIASES: ReadonlyArray<readonly [alias: string, name: RegExp]> = [
+  ['Pxe', /\bPXE|^Network$/i],
+  ['UefiHttp', /\bHTTPS?(?:\b|v[46])/i],
+  ['Hdd', /^Hard ?(?:Disk|Drive)\b/i],
+  ['Cd', /^(?:CD|DVD)\b/i],
+];
+
 function aliasOf(alias: string, name: string): string {
   if (alias !== '' && alias !== 'None') return alias;
-  if (/\bPXE/i.test(name)) return 'Pxe';
-  return /\bHTTPS?(?:\b|\(|v[46])/i.test(name) ? 'UefiHttp' : '';
+  return ALIASES.find(([, pattern]) => pattern.test(name))?.[0] ?? '';
 }
 
 /** What is named comes first; several options of one alias keep their order among themselves, and so do all others. */

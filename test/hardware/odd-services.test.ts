@@ -114,6 +114,23 @@ it('one that numbers its firmware has it by name, so that one card more renames 
   ]);
 });
 
+it('one whose machine is off says nothing of sections that are empty then', async () => {
+  const partsOf = (power: string) =>
+    inventoryOf({
+      '/Systems/1': {
+        ...SYSTEM,
+        PowerState: power,
+        Memory: link('/Systems/1/Memory'),
+        MemorySummary: { TotalSystemMemoryGiB: 0 },
+        Processors: link('/Systems/1/Processors'),
+      },
+      '/Systems/1/Memory': listOf(),
+      '/Systems/1/Processors': listOf(),
+    });
+  expect(Object.keys(await partsOf('Off'))).toEqual(['system']);
+  expect(await partsOf('On')).toMatchObject({ processors: [], memory: { modules: [] } });
+});
+
 it('one whose next page is the page before is read once', async () => {
   const inventory = await inventoryOf({
     '/Systems/1': { ...SYSTEM, Memory: link('/Systems/1/Memory') },
@@ -148,12 +165,12 @@ it('one whose boot options have no alias has them by what the firmware calls the
     '/Systems/1': { ...SYSTEM, Boot: boot },
     '/Systems/1/BootOptions': listOf(option('Boot0001'), option('Boot0002'), option('Boot0003')),
     [option('Boot0001')]: named('Slot 5 Port 1 : Adapter (HTTP(S) IPv4)'),
-    [option('Boot0002')]: named('NVMe Drive Port 1B'),
+    [option('Boot0002')]: named('Hard Disk'),
     [option('Boot0003')]: named('UEFI PXEv4 (MAC:EEA3AB6B5303)'),
   };
   const compare = (order: string[]) =>
     reading(resources, (can, machine) => can.bootOrder.compare(callFor(machine), order));
-  expect(await compare(['UefiHttp', 'Boot0002', 'Pxe'])).toMatchObject({ state: 'as_wanted' });
+  expect(await compare(['UefiHttp', 'Hdd', 'Pxe'])).toMatchObject({ state: 'as_wanted' });
   expect(await compare(['Pxe'])).toMatchObject({
     differences: [expect.stringContaining('wanted Boot0003, Boot0001, Boot0002')],
   });

@@ -24,8 +24,22 @@ export async function readHardware(
 ): Promise<HardwareInventory> {
   const system = await service.system();
   log(`Reading the hardware of ${system.path} over Redfish`);
-  if (system.fields.PowerState === 'Off')
-    log('The machine is off: some BMCs report fewer parts of a machine that is off');
+  const found = await readParts(service, system);
+  if (system.fields.PowerState !== 'Off') return found;
+  log(
+    'The machine is off: some BMCs report fewer parts of a machine that is off, and what is empty is left out',
+  );
+  return withoutEmpty(found);
+}
+
+/** Of a machine that is off, a section without parts does not say that they are gone. */
+function withoutEmpty({ memory, ...sections }: HardwareInventory): HardwareInventory {
+  const rest = Object.entries(sections).filter(([, parts]) => !Array.isArray(parts) || parts.length > 0);
+  const isEmpty = memory === undefined || memory.modules?.length === 0;
+  return { ...(Object.fromEntries(rest) as HardwareInventory), ...(isEmpty ? {} : { memory }) };
+}
+
+async function readParts(service: RedfishService, system: Resource): Promise<HardwareInventory> {
   const chassis = await chassisOf(service, system);
   const processors = await listed(service, system.fields.Processors);
   const modules = await listed(service, system.fields.Memory);
