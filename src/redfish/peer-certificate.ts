@@ -2,6 +2,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
 import type { AddressRule } from '../connections/address-rules.ts';
+import { endpointText } from '../connections/endpoint.ts';
 import { NotConnected, openTcp } from '../connections/tcp.ts';
 import type { BmcCertificate } from '../domain/hardware/bmc-certificate.ts';
 import type { RedfishEndpoint } from './redfish-endpoint.ts';
@@ -21,11 +22,12 @@ export interface PeerOptions {
 export async function readPeerCertificate(options: PeerOptions): Promise<BmcCertificate> {
   const { endpoint, address, rule, authorities, limitMs, signal } = options;
   const { host, port } = endpoint;
+  const where = endpointText({ host, port });
   if (endpoint.protocol !== 'https:')
-    throw new RedfishFailure('NotOffered', host, 'a certificate: spec.bmc_endpoint is http');
+    throw new RedfishFailure('NotOffered', where, 'a certificate: spec.bmc_endpoint is http');
   const socket = await openTcp({ host: address, port }, { timeoutMs: limitMs, signal }, rule).catch(
     (error: unknown) => {
-      if (error instanceof NotConnected) throw new RedfishFailure('NotReachable', host, error.message);
+      if (error instanceof NotConnected) throw new RedfishFailure('NotReachable', where, error.message);
       throw error;
     },
   );
@@ -40,14 +42,14 @@ export async function readPeerCertificate(options: PeerOptions): Promise<BmcCert
     const shown = await new Promise<X509Certificate | undefined>((resolve, reject) => {
       const stop = () => reject(signal.reason);
       signal.addEventListener('abort', stop, { once: true });
-      secure.setTimeout(limitMs, () => reject(new RedfishFailure('NoAnswer', host, 'no answer in time')));
+      secure.setTimeout(limitMs, () => reject(new RedfishFailure('NoAnswer', where, 'no answer in time')));
       secure.once('secureConnect', () => resolve(secure.getPeerX509Certificate()));
       secure.once('close', () =>
-        reject(new RedfishFailure('NotRedfish', host, 'it closed the TLS handshake')),
+        reject(new RedfishFailure('NotRedfish', where, 'it closed the TLS handshake')),
       );
-      secure.on('error', () => reject(new RedfishFailure('NotRedfish', host, 'it has no TLS')));
+      secure.on('error', () => reject(new RedfishFailure('NotRedfish', where, 'it has no TLS')));
     });
-    if (!shown) throw new RedfishFailure('NotRedfish', host, 'it shows no certificate');
+    if (!shown) throw new RedfishFailure('NotRedfish', where, 'it shows no certificate');
     return described(shown, secure.authorized);
   } finally {
     secure.destroy();

@@ -79,7 +79,13 @@ const NO_ANSWER: Readonly<Record<NoAnswerReason, RedfishReason>> = {
   certificate: 'CertificateUntrusted',
 };
 
+/** What answers is no TLS, or none of a version that is taken. */
+const NO_TLS = /^(?:EPROTO|ERR_SSL_)/;
+
 export function failureWithoutAnswer(where: string, { reason, code }: NoAnswer): RedfishFailure {
+  // Waiting changes nothing of it.
+  if (reason === 'unreachable' && NO_TLS.test(code))
+    return new RedfishFailure('NotRedfish', where, `it has no TLS that can be used (${code})`);
   const detail = {
     unreachable: connectionProblem(code)[1],
     late: 'no answer in time',

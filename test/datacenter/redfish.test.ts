@@ -398,6 +398,12 @@ describe('who the BMC is', () => {
     expect(() =>
       strict.provider.startChecks?.power?.(machine, { kind: 'reboot', config: {} }, {} as never, []),
     ).toThrow('plain text');
+    const encrypted = machineWith(bmc.url.replace('http:', 'https:'));
+    expect(await failureOf(strict.can.power.bootState(callFor(encrypted)))).toMatchObject({
+      class: 'needs_human',
+      code: 'NOT_REDFISH',
+      message: expect.stringMatching(/it has no TLS that can be used/) as string,
+    });
     const open = siteWith({ redfish: { plaintext: 'allowed' } });
     await expect(open.can.power.bootState(callFor(machine))).resolves.toMatchObject({ power: 'off' });
   });
