@@ -296,10 +296,10 @@ describe('a BMC that misbehaves', () => {
   });
 
   it('by sessions that end when they are not used costs a login', async () => {
-    const bmc = await startBmc('standard', { sessionMs: 50 });
+    const bmc = await startBmc('standard', { sessionMs: 400 });
     const { power } = siteWith().can;
     await power.bootState(callFor(machineOf(bmc)));
-    await sleep(80);
+    await sleep(500);
     await power.switchPower?.(callFor(machineOf(bmc)), 'on');
     expect(bmc.system.power).toBe('On');
     expect(bmc.requests.filter((line) => line.startsWith('POST') && line.endsWith('Sessions'))).toHaveLength(
