@@ -3,6 +3,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fresh, newMachine, run } from '../api/fleet.ts';
+import type { TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { CHROMIUM, Console, screenshot } from './console.ts';
 
@@ -23,6 +24,17 @@ class Counted {
     this.count += 1;
     await target.fill(text);
   }
+}
+
+/** Machines whose reimage failed at the step. */
+function failures(server: TestServer, count: number, { step, imageRef }: { step: string; imageRef: string }) {
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const labels = { 'fake/step-ms': '1', 'fake/fail-step': step };
+      const machineId = await newMachine(server, { phase: 'MAINTENANCE', labels });
+      return run(server, 'REIMAGE', machineId, { imageRef });
+    }),
+  );
 }
 
 describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('tasks, by their interactions'), () => {
@@ -67,20 +79,34 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('tasks, by their interactions
 
   it('seven identical failures are retried in 3', { tags: ['extended'], timeout: 60_000 }, async () => {
     const { server } = console;
-    const operations = await Promise.all(
-      Array.from({ length: 7 }, async () => {
-        const machineId = await newMachine(server, {
-          phase: 'MAINTENANCE',
-          labels: { 'fake/step-ms': '1', 'fake/fail-step': 'repave' },
-        });
-        return run(server, 'REIMAGE', machineId, { imageRef: 'ubuntu-2204' });
-      }),
-    );
+    const operations = await failures(server, 7, { step: 'repave', imageRef: 'ubuntu-2204' });
+    // The same code, and another failure: of another step, and with another image.
+    await failures(server, 2, { step: 'netboot', imageRef: 'ubuntu-2204' });
+    await failures(server, 1, { step: 'repave', imageRef: 'debian-13' });
     const page = await console.open({ path: `/operations/${operations[0]?.operationId}` });
     await page.getByText('6 more with this error').waitFor();
     await screenshot(page, 'operation-failed');
     const user = new Counted(page);
     await user.click(page.getByRole('button', { name: 'Retry all 7 machines' }));
+    await user.fill(page.getByLabel('This destroys data. Type 7 to confirm'), '7');
+    await user.click(page.getByRole('button', { name: 'Start: 7 machines' }));
+    await page.waitForURL(/\/rollouts\/./);
+    expect(user.count).toBe(3);
+  });
+
+  it('seven identical failures are retried in 3, from the page of the fleet too', {
+    tags: ['extended'],
+    timeout: 60_000,
+  }, async () => {
+    const { server } = console;
+    await failures(server, 7, { step: 'reboot', imageRef: 'ubuntu-2204' });
+    const page = await console.open({ path: '/fleet' });
+    const failed = page.getByRole('region', { name: 'Recent failures' });
+    const row = failed.getByRole('row').filter({ hasText: '7 machines' }).first();
+    await row.waitFor();
+    await screenshot(page, 'fleet-failures');
+    const user = new Counted(page);
+    await user.click(row.getByRole('button', { name: 'Retry all 7 machines' }));
     await user.fill(page.getByLabel('This destroys data. Type 7 to confirm'), '7');
     await user.click(page.getByRole('button', { name: 'Start: 7 machines' }));
     await page.waitForURL(/\/rollouts\/./);

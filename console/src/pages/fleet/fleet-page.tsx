@@ -8,8 +8,9 @@ import { Ways } from '../start/start-page.tsx';
 import { AgentsPanel, PoolsPanel } from './agents-panels.tsx';
 import { AttentionPanel } from './attention-panel.tsx';
 import { EffectiveStates } from './effective-states.tsx';
+import { FailedPanel } from './failed-panel.tsx';
 import { HistoryPanel } from './history-panel.tsx';
-import { FailedPanel, InProgressPanel } from './operation-panels.tsx';
+import { InProgressPanel } from './operation-panels.tsx';
 import { RolloutsPanel } from './rollouts-panel.tsx';
 import { UpstreamsPanel } from './upstreams-panel.tsx';
 

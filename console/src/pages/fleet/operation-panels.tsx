@@ -4,23 +4,19 @@ import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_serv
 import { operations } from '../../api/clients.ts';
 import { type OperationView, operationView } from '../../operation-view.ts';
 import { operationWords } from '../../operation-words.ts';
-import { listOf, machineHref, operationHref, quoted } from '../../pages.ts';
+import { listOf, machineHref, operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Age, Duration, msOf } from '../../ui/time.tsx';
+import { Duration } from '../../ui/time.tsx';
 import { numberText } from './counts.ts';
 
 const SHOWN = 6;
 const IN_PROGRESS = 'phase = PENDING OR phase = RUNNING';
-const FAILED = 'phase = FAILED';
-const DAY_MS = 86_400_000;
-const ENDED = { FAILED: 'failed', CANCELED: 'canceled', SUCCEEDED: 'succeeded' } as const;
 
 export function InProgressPanel({ overview }: { overview: Overview }) {
   const byType = Object.entries(overview.operationsUnderWay).filter(([, count]) => count > 0);
   const total = byType.reduce((sum, [, count]) => sum + count, 0);
-  const list = useOperations(IN_PROGRESS);
   return (
     <Panel
       title="Operations in progress"
@@ -36,56 +32,23 @@ export function InProgressPanel({ overview }: { overview: Overview }) {
           ))}
         </p>
       )}
-      <Operations list={list} empty="No operations in progress" timeTitle="Duration" />
+      <Operations />
     </Panel>
   );
 }
 
-export function FailedPanel({ overview }: { overview: Overview }) {
-  const { operationsEnded: ended } = overview;
-  // Rounded to the minute, so that the query key does not change every second.
-  const minute = Math.floor(((msOf(overview.at) ?? 0) - DAY_MS) / 60_000) * 60_000;
-  const since = quoted(new Date(minute).toISOString());
-  const list = useOperations(`${FAILED} AND finished_at > ${since}`);
-  return (
-    <Panel
-      title="Recent failures"
-      padding="none"
-      actions={<Link href={listOf('/operations', FAILED)}>View all failed</Link>}
-    >
-      <p className="by-type soft">
-        <span>In the last 24 hours</span>
-        {Object.entries(ENDED).map(([phase, word]) => (
-          <Link key={phase} href={listOf('/operations', `phase = ${phase} AND finished_at > ${since}`)}>
-            {numberText(ended[phase] ?? 0)} {word}
-          </Link>
-        ))}
-      </p>
-      <Operations list={list} empty="No failures in the last 24 hours" timeTitle="Finished" />
-    </Panel>
-  );
-}
-
-function useOperations(filter: string) {
-  return useQuery({
-    queryKey: ['fleet-wide', 'fleet-operations', filter],
+function Operations() {
+  const list = useQuery({
+    queryKey: ['fleet-wide', 'fleet-operations'],
     queryFn: async () =>
-      (await operations.listOperations({ filter, pageSize: SHOWN })).operations.map(operationView),
+      (await operations.listOperations({ filter: IN_PROGRESS, pageSize: SHOWN })).operations.map(
+        operationView,
+      ),
   });
-}
-
-interface OperationsProps {
-  readonly list: ReturnType<typeof useOperations>;
-  readonly empty: string;
-  /** The heading of the last column. */
-  readonly timeTitle: string;
-}
-
-function Operations({ list, empty, timeTitle }: OperationsProps) {
   if (list.isPending) return <Loading />;
   if (list.isError && !list.data)
     return <Failed what="Failed to load operations" error={list.error} onRetry={() => void list.refetch()} />;
-  if (list.data.length === 0) return <Empty title={empty} />;
+  if (list.data.length === 0) return <Empty title="No operations in progress" />;
   return (
     <table className="table fixed">
       <thead>
@@ -93,7 +56,7 @@ function Operations({ list, empty, timeTitle }: OperationsProps) {
           <th>Operation</th>
           <th className="wide">Machine</th>
           <th className="narrow">State</th>
-          <th className="narrow">{timeTitle}</th>
+          <th className="narrow">Duration</th>
         </tr>
       </thead>
       <tbody>
@@ -106,7 +69,7 @@ function Operations({ list, empty, timeTitle }: OperationsProps) {
 }
 
 function OperationRow({
-  operation: { operationId, machineId, type, phase, isActive, message },
+  operation: { operationId, machineId, type, phase, message },
 }: {
   operation: OperationView;
 }) {
@@ -115,9 +78,7 @@ function OperationRow({
       <td>
         <Link href={operationHref(operationId)}>{operationWords(type)}</Link>
         <div className="soft clipped">
-          {isActive
-            ? `${message.progressPercent}% · ${message.currentStep || message.waitingFor}`
-            : message.error?.message}
+          {`${message.progressPercent}% · ${message.currentStep || message.waitingFor}`}
         </div>
       </td>
       <td>
@@ -129,11 +90,7 @@ function OperationRow({
         <StateBadge layer="operation_phase" state={phase} />
       </td>
       <td>
-        {isActive ? (
-          <Duration from={message.createdAt} to={message.finishedAt} />
-        ) : (
-          <Age at={message.finishedAt} />
-        )}
+        <Duration from={message.createdAt} to={message.finishedAt} />
       </td>
     </tr>
   );
