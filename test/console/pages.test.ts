@@ -55,11 +55,17 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('every page'), () => {
   });
 
   it.each([1024, 1280])(
-    'cuts no heading and no state of a machine at %i pixels',
+    'cuts no heading, no id and no state of a machine at %i pixels',
     {
       tags: ['extended'],
     },
     async (width) => {
+      await console.server.machines.registerMachine({
+        machine: {
+          machineId: 'gpu-node-r42-u16-b',
+          spec: { location: { site: 'frankfurt-2', row: 'a', rack: 'r42', unit: 'U16' } },
+        },
+      });
       const page = await console.open({ path: '/machines', width });
       await page.getByText('flagged for return').waitFor();
       expect(await page.evaluate<string[]>(CUT_TEXTS)).toEqual([]);
@@ -67,13 +73,14 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('every page'), () => {
   );
 });
 
-/** The headings of the table and the states in it that have less room than their text. */
+/** The headings of the table, and the states and ids in it, that have less room than their text. */
 const CUT_TEXTS = `(() => {
   const rightOf = (element) => { const range = document.createRange(); range.selectNodeContents(element); return range.getBoundingClientRect().right; };
   const roomOf = (element) => element.getBoundingClientRect().right - Number.parseFloat(getComputedStyle(element).paddingRight);
   const headings = [...document.querySelectorAll('.machine-table th')].filter((th) => rightOf(th) > roomOf(th) + 0.05);
   const states = [...document.querySelectorAll('.machine-table .headline > span')].filter((text) => text.scrollWidth > text.clientWidth);
-  return [...headings, ...states].map(({ textContent }) => textContent);
+  const ids = [...document.querySelectorAll('.machine-table td.held')].filter((td) => rightOf(td) > roomOf(td) + 0.05);
+  return [...headings, ...states, ...ids].map(({ textContent }) => textContent);
 })()`;
 
 /** How far the console or its page is wider than the window. */

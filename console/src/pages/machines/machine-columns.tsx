@@ -18,6 +18,7 @@ import { StateBadge } from '../../ui/badge.tsx';
 import { HeadlineBadge } from '../../ui/headline-badge.tsx';
 import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
 import { Age } from '../../ui/time.tsx';
+import { columnWidths } from './column-widths.ts';
 import { DoingCell } from './doing-cell.tsx';
 import { unhealthyConditions } from './unhealthy-conditions.ts';
 import { COLUMN_IDS, columnFacts, labelOfColumn, type StatusColumnId } from './view.ts';
@@ -38,6 +39,16 @@ const NONE = null;
 
 function text(value: string): ReactNode {
   return value === '' ? NONE : <span title={value}>{value}</span>;
+}
+
+/** A path that is cut loses its beginning: rack and unit are what people walk to. */
+function place(path: string): ReactNode {
+  if (path === '') return NONE;
+  return (
+    <span className="cut-before" title={path}>
+      <bdi>{path}</bdi>
+    </span>
+  );
 }
 
 const STATUS_CELLS = {
@@ -108,8 +119,7 @@ const CELLS: Readonly<Record<string, Cell>> = {
       ({ message }) => text(String(summaryOfMessage(message.status?.hardware)?.[field] ?? '')),
     ]),
   ),
-  // As tight as a path, so that the unit is seen too.
-  location: ({ spec }) => text(textOfLocation(spec).replaceAll(' / ', '/')),
+  location: ({ spec }) => place(textOfLocation(spec).replaceAll(' / ', '/')),
 };
 
 function cellOf(id: string): Cell {
@@ -126,11 +136,15 @@ function render(id: string, { machineId, machine }: Slot): ReactNode {
   return id === 'headline' ? <span className="soft">no longer in the inventory</span> : null;
 }
 
-/** All columns, those of labels last. */
-export function machineColumns(shown: readonly string[]): ColumnDef<typeof features, Slot>[] {
-  const ids = [...COLUMN_IDS, ...shown.filter((id) => !COLUMN_IDS.includes(id))];
+/** All columns, those that are shown first and in their order. */
+export function machineColumns(
+  shown: readonly string[],
+  longestId: number,
+): ColumnDef<typeof features, Slot>[] {
+  const widths = columnWidths(shown, longestId);
+  const ids = [...shown, ...COLUMN_IDS.filter((id) => !shown.includes(id))];
   return ids.map((id) => {
     const { title, width } = columnFacts(id);
-    return { id, header: title, size: width, cell: ({ row }) => render(id, row.original) };
+    return { id, header: title, size: widths.get(id) ?? width, cell: ({ row }) => render(id, row.original) };
   });
 }

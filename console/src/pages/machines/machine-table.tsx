@@ -9,6 +9,7 @@ import { useKey } from '../../keyboard/shortcuts.tsx';
 import { useRowKeys } from '../../keyboard/use-row-keys.ts';
 import { machineHref } from '../../pages.ts';
 import { TableFiller } from '../../ui/table-filler.tsx';
+import { usePhone } from '../../ui/use-phone.ts';
 import type { ListPosition } from './list-position.ts';
 import { features, machineColumns, type Slot } from './machine-columns.tsx';
 import type { SelectedIds } from './selection.ts';
@@ -41,7 +42,9 @@ export function MachineTable(props: MachineTableProps) {
   useKeepPosition({ list, position, scroller, rowHeight, marked, mark });
   useSelectKeys(list.ids[marked], onSelect);
   const columnKey = columns.join();
-  const table = useMachineColumns(columnKey, slots);
+  const isPhone = usePhone();
+  const longestId = useMemo(() => list.ids.reduce((most, id) => Math.max(most, id.length), 0), [list.ids]);
+  const table = useMachineColumns(columnKey, isPhone ? 0 : longestId, slots);
   const select = useCallback(
     (slot: Slot, event: MouseEvent) => {
       mark(slot.index);
@@ -123,8 +126,8 @@ function useTableKeys(
 }
 
 /** `columnKey` is the ids of the shown columns, joined: a text, so that equal columns are the same dependency. */
-function useMachineColumns(columnKey: string, data: Slot[]) {
-  const definitions = useMemo(() => machineColumns(columnKey.split(',')), [columnKey]);
+function useMachineColumns(columnKey: string, longestId: number, data: Slot[]) {
+  const definitions = useMemo(() => machineColumns(columnKey.split(','), longestId), [columnKey, longestId]);
   const columnVisibility = useMemo(
     () => Object.fromEntries(definitions.map(({ id = '' }) => [id, columnKey.split(',').includes(id)])),
     [definitions, columnKey],

@@ -212,9 +212,10 @@ function grouped(group: string): Pick<View, 'group' | 'sort'> {
   return { group, sort: group === '' ? DEFAULT_SORT : { field: group, direction: 'ascending' } };
 }
 
-/** The field of the groups is always a column. */
+/** The field of the groups is always a column; those of a location are parts of one. */
 function withGroup({ columns, group }: View): readonly string[] {
-  const isShown = group === '' || columns.includes(group);
+  const isPart = group.startsWith('location.') && columns.includes('location');
+  const isShown = group === '' || isPart || columns.includes(group);
   return isShown ? columns : [FIXED_COLUMN, group, ...columns.filter((id) => id !== FIXED_COLUMN)];
 }
 
