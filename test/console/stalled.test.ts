@@ -42,8 +42,30 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a stalled step'), () => {
       .filter({ hasText: 'Stalled operations' });
     await row.getByText(`wait, ${WORDS}`).waitFor();
     expect(await row.getByRole('cell').first().textContent()).toBe('1');
+    // Before any number, though no machine is in a state that needs someone.
+    await page.getByRole('status').getByRole('link', { name: '1 operation stalled' }).click();
+    await page.getByRole('link', { name: slow, exact: true }).waitFor();
+    await page.goBack();
     await row.getByRole('link', { name: `Reimage ${slow}` }).click();
     await page.waitForURL('**/operations/op-slow');
+  });
+
+  it('is no excuse for other trouble: what is not as it should be is said first, and the view of it has it', async () => {
+    const { server } = console;
+    const overdue = await newMachine(server);
+    await server.sql(
+      `UPDATE machines SET phase = 'MAINTENANCE', maintenance = '{"since": "2026-01-01T00:00:00.000Z", "until": "2026-01-01T01:00:00.000Z",
+         "reason": "", "by": "admin:admin", "exitsByItself": false}' WHERE machine_id = $1`,
+      [overdue],
+    );
+    const page = await console.open({ path: '/fleet' });
+    await page.getByRole('status').getByRole('link', { name: '1 not as it should be' }).click();
+    await page.getByRole('link', { name: overdue, exact: true }).waitFor();
+    await page.goto(`${server.httpUrl}/machines`);
+    await page.getByRole('button', { name: 'Views' }).click();
+    await page.getByRole('button', { name: 'Needs attention', exact: true }).click();
+    await page.getByText('1 machine', { exact: true }).first().waitFor();
+    await page.getByRole('link', { name: overdue, exact: true }).waitFor();
   });
 
   it('is the headline of its machine', async () => {

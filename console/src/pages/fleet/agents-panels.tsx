@@ -20,7 +20,7 @@ export function AgentsPanel({ overview }: { overview: Overview }) {
           <Link href={listOf('/agents', 'presence = ready')}>{numberText(agentsReady)} agents</Link>
         </dd>
         <dt>
-          <span className="badge tone-orange">lost</span>
+          <span className={`badge tone-${agentsLost > 0 ? 'orange' : 'gray'}`}>lost</span>
         </dt>
         <dd>
           <Link href={listOf('/agents', 'presence = expired')}>{numberText(agentsLost)} agents</Link>

@@ -10,7 +10,7 @@ import { Empty } from '../../ui/blank.tsx';
 import { IdText } from '../../ui/id-text.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Age, ageText, msOf } from '../../ui/time.tsx';
-import { numberText } from './counts.ts';
+import { numberText, stalledHref } from './counts.ts';
 
 const STALLED_SHOWN = 3;
 
@@ -75,10 +75,15 @@ function AttentionRow({ group }: { group: Overview['attention'][number] }) {
 }
 
 /** Operations whose step is slower than 99 % of its history. */
-function StalledRow({ overview: { stalled, operationsStalled } }: { overview: Overview }) {
+function StalledRow({ overview }: { overview: Overview }) {
+  const { stalled, operationsStalled } = overview;
   return (
     <tr>
-      <td className="number">{numberText(operationsStalled)}</td>
+      <td className="number">
+        <Link href={stalledHref(overview)} aria-label={`${operationsStalled} stalled operations`}>
+          {numberText(operationsStalled)}
+        </Link>
+      </td>
       <td>
         <strong>Stalled operations</strong> <span className="soft">slower than 99 % of their history</span>
         {stalled.slice(0, STALLED_SHOWN).map(({ operationId, machineId, type, stall }) => (

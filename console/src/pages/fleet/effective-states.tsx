@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { EFFECTIVE_STATES, type EffectiveState } from '../../../../src/domain/machine/effective-state.ts';
+import { HEADLINE_TONES } from '../../../../src/domain/machine/headline.ts';
+import type { Tone } from '../../../../src/domain/tone.ts';
 import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fleet } from '../../api/clients.ts';
 import { listOf } from '../../pages.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { countsOf, numberText } from './counts.ts';
+import { countsOf, numberText, stalledHref } from './counts.ts';
 
 /** The six effective states, in their colours and words (docs/operations-api.md). */
 export function EffectiveStates({ overview }: { overview: Overview }) {
@@ -13,7 +15,7 @@ export function EffectiveStates({ overview }: { overview: Overview }) {
   const troubled = useTroubled();
   return (
     <section aria-label="Machines by effective state">
-      <HealthLine overview={overview} counts={counts} />
+      <HealthLine overview={overview} />
       <ul className="tiles">
         <li>
           <Link className="tile tone-gray" href="/machines">
@@ -46,19 +48,29 @@ export function EffectiveStates({ overview }: { overview: Overview }) {
   );
 }
 
-/** Whether all is well, before any number: machines whose agent is lost are IDLE, like those that are well. */
-function HealthLine({ overview, counts }: { overview: Overview; counts: ReadonlyMap<string, number> }) {
+/** Whether all is well, before any number. What needs someone is what the headlines of machines say, whatever state they are in. */
+function HealthLine({ overview }: { overview: Overview }) {
+  const { machinesFailed, machinesWarned, operationsStalled, agentsLost } = overview;
   const parts = [
-    [counts.get('ATTENTION') ?? 0, 'need help', listOf('/machines', 'effective_state = ATTENTION')],
-    [counts.get('BLOCKED') ?? 0, 'unusable', listOf('/machines', 'effective_state = BLOCKED')],
-    [overview.agentsLost, 'agents lost', listOf('/agents', 'presence = expired')],
+    [machinesFailed, 'failed', listOf('/machines', 'tone = failed')],
+    [
+      machinesWarned,
+      `not as ${machinesWarned === 1 ? 'it' : 'they'} should be`,
+      listOf('/machines', 'tone = warning'),
+    ],
+    [agentsLost, agentsLost === 1 ? 'agent lost' : 'agents lost', listOf('/agents', 'presence = expired')],
+    [
+      operationsStalled,
+      operationsStalled === 1 ? 'operation stalled' : 'operations stalled',
+      stalledHref(overview),
+    ],
   ] as const;
   const troubled = parts.filter(([count]) => count > 0);
   if (overview.machines === 0) return null;
   return (
-    <p className={`health tone-${troubled.length > 0 ? 'orange' : 'green'}`} role="status">
+    <p className={`health tone-${toneOfHealth(overview)}`} role="status">
       <Icon name={troubled.length > 0 ? 'warning' : 'check'} />
-      {troubled.length === 0 && <strong>No machine needs attention</strong>}
+      {troubled.length === 0 && <strong>Nothing needs attention</strong>}
       {troubled.map(([count, what, href]) => (
         <Link key={what} href={href}>
           <strong>{numberText(count)}</strong> {what}
@@ -66,6 +78,12 @@ function HealthLine({ overview, counts }: { overview: Overview; counts: Readonly
       ))}
     </p>
   );
+}
+
+function toneOfHealth({ machinesFailed, machinesWarned, operationsStalled, agentsLost }: Overview): Tone {
+  if (machinesFailed > 0) return HEADLINE_TONES.failed.colour;
+  const isTroubled = machinesWarned + operationsStalled + agentsLost > 0;
+  return isTroubled ? HEADLINE_TONES.warning.colour : 'green';
 }
 
 /** Of these every machine needs someone: their tile says so already. */

@@ -75,7 +75,7 @@ function Failures({ filter }: { filter: string }) {
       <thead>
         <tr>
           <th>Operation</th>
-          <th className="wide">Machine</th>
+          <th className="widest">Machine</th>
           <th className="narrow">Finished</th>
         </tr>
       </thead>
@@ -104,9 +104,11 @@ function FailureRow({ failure: { newest, machineIds, waiting } }: { failure: Rec
             {machineId}
           </Link>
         ) : (
-          <strong title={machineIds.join('\n')}>{countText(machineIds.length)}</strong>
+          <span className="row">
+            <strong title={machineIds.join('\n')}>{countText(machineIds.length)}</strong>
+            {waiting.length > 1 && <RetryAll of={newest} machineIds={waiting} text="short" />}
+          </span>
         )}
-        {waiting.length > 1 && <RetryAll of={newest} machineIds={waiting} />}
       </td>
       <td>
         <Age at={message.finishedAt} />

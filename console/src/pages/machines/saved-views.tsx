@@ -13,7 +13,7 @@ import { useToasts } from '../../ui/toasts.tsx';
 const KEY = ['views', 'machines'] as const;
 const PAGE = 'machines';
 
-const TROUBLE = 'effective_state=ATTENTION OR effective_state=BLOCKED OR presence=expired';
+const TROUBLE = 'needs_attention=true';
 
 /** What everyone looks for. */
 const BUILT_IN = {

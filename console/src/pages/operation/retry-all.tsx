@@ -30,16 +30,28 @@ export async function stillFailed(ids: readonly string[], signal: AbortSignal): 
   return new Set(waiting.map(({ machineId }) => machineId));
 }
 
-export function RetryAll({ of, machineIds }: { of: OperationView; machineIds: readonly string[] }) {
+interface RetryAllProps {
+  readonly of: OperationView;
+  readonly machineIds: readonly string[];
+  /** `short` where the number of machines stands beside it. */
+  readonly text: 'short' | 'whole';
+}
+
+export function RetryAll({ of, machineIds, text }: RetryAllProps) {
   const [isOpen, setOpen] = useState(false);
   const forbidden = useForbidden();
   const verb = VERBS[of.type];
   if (!verb) return null;
   const image = imageOf(of.message.params);
+  const whole = `Retry all ${countText(machineIds.length)}`;
   return (
     <>
-      <Button disabledBecause={forbidden('operator', METHODS.createRollout)} onClick={() => setOpen(true)}>
-        {`Retry all ${countText(machineIds.length)}`}
+      <Button
+        label={whole}
+        disabledBecause={forbidden('operator', METHODS.createRollout)}
+        onClick={() => setOpen(true)}
+      >
+        {text === 'whole' ? whole : 'Retry all'}
       </Button>
       {isOpen && (
         <Suspense fallback={null}>

@@ -45,7 +45,7 @@ export function SameErrorPanel({ view }: { view: OperationView }) {
         <strong>{others} more with this error</strong>{' '}
         <Link href={listOf('/operations', sameErrorFilter(view))}>Show them</Link>
       </span>
-      <RetryAll of={view} machineIds={ids} />
+      <RetryAll of={view} machineIds={ids} text="whole" />
     </section>
   );
 }
