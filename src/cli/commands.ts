@@ -63,8 +63,10 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, Load>>>> 
     image: async () => (await import('./commands/images/image-group.ts')).imageGroup,
     workflow: async () =>
       (await import('./commands/install-profiles/install-profile-group.ts')).installProfileGroup,
+    provider: async () => (await import('./commands/administration/provider-group.ts')).providerGroup,
     pool: async () => (await import('./commands/administration/pool-group.ts')).poolGroup,
     budget: async () => (await import('./commands/budgets/budget-group.ts')).budgetGroup,
+    view: async () => (await import('./commands/administration/view-group.ts')).viewGroup,
     event: async () => (await import('./commands/fleet/list-events.ts')).eventGroup,
     maintenance: async () => (await import('./commands/maintenance/maintenance-group.ts')).maintenanceGroup,
     plan: async () => (await import('./commands/runs/plan-group.ts')).planGroup,
@@ -80,6 +82,7 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, Load>>>> 
     unflag: async () => (await import('./commands/machines/flag-machine.ts')).unflagMachine,
     clear: async () => (await import('./commands/machines/flag-machine.ts')).clearMachine,
     identity: async () => (await import('./commands/administration/identity-group.ts')).identityGroup,
+    session: async () => (await import('./commands/administration/session-group.ts')).sessionGroup,
     token: async () => (await import('./commands/administration/token-group.ts')).tokenGroup,
     audit: async () => (await import('./commands/audit/audit-group.ts')).auditGroup,
   },

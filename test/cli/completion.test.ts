@@ -153,7 +153,7 @@ describe('bash completion', () => {
   it('knows the names of every noun, and offers none for a new one', { tags: ['extended'] }, async () => {
     const listing = `ingot() { [[ "$*" == *'list -o name' ]] && printf '%s\\n' "$1-1"; }`;
     const script = `${listing}\n${await scriptOf('bash')}`;
-    for (const noun of ['token', 'image', 'workflow', 'pool', 'budget'])
+    for (const noun of ['token', 'image', 'workflow', 'pool', 'budget', 'provider', 'view'])
       expect(complete(script, [noun, 'show', ''])).toEqual([`${noun}-1`]);
     expect(complete(script, ['hardware', 'profile', 'delete', ''])).toEqual(['hardware-1']);
     expect(complete(script, ['token', 'create', ''])).toEqual([]);

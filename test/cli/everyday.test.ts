@@ -46,6 +46,9 @@ describe('the address of the server', () => {
       'maintenance list',
       'hardware changes',
       'hardware profile list',
+      'provider list',
+      'session list',
+      'view list',
       'event list',
     ],
   ])('is enough for %s', async (line) => {
@@ -57,6 +60,18 @@ describe('the address of the server', () => {
     const url = `${server.httpUrl}/machines/${machineId}\n`;
     expect((await run(`open ${machineId}`)).stdout).toBe(url);
     expect((await run(`show ${machineId} --web`)).stdout).toBe(url);
+    const page = async (line: string) => {
+      const { pathname, searchParams } = new URL((await run(line)).stdout.trim());
+      return [pathname, searchParams.get('filter')];
+    };
+    expect(await page('list -l env=prod --filter phase=READY --web')).toEqual([
+      '/machines',
+      '(phase=READY) AND (labels.env=prod)',
+    ]);
+    expect(await page(`ops -m ${machineId} --web`)).toEqual(['/operations', `machine_id=${machineId}`]);
+    expect(await page('events --filter kind=token --web')).toEqual(['/audit', 'kind=token']);
+    expect(await page('rollout list --web')).toEqual(['/rollouts', null]);
+    expect(await page('rollout show ro-1 --web')).toEqual(['/rollouts/ro-1', null]);
   });
 });
 
@@ -124,6 +139,48 @@ describe('many machines', () => {
     const { code, stdout } = await run('enter-maintenance - --yes', { input: `${ids.join('\n')}\n` });
     expect(stdout.match(/SUCCEEDED/g)).toHaveLength(2);
     expect(code).toBe(0);
+  });
+});
+
+describe('what the console has', () => {
+  it('is a session, which is listed and ended', async () => {
+    const name = fresh('carla');
+    const { secret } = await server.admin.createToken({ name, role: 'viewer' });
+    const headers = { authorization: `Bearer ${secret}` };
+    const signedIn = await fetch(`${server.httpUrl}/auth/session`, { method: 'POST', headers });
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const isSignedIn = async () => {
+      const answer = await fetch(`${server.httpUrl}/auth/session`, { headers: { cookie } });
+      return ((await answer.json()) as { signed_in: boolean }).signed_in;
+    };
+    expect(await isSignedIn()).toBe(true);
+    const sessions = JSON.parse((await run('session list -o json')).stdout) as Array<Record<string, string>>;
+    const id = sessions.find(({ identity }) => identity === name)?.session_id ?? '';
+    expect((await run(`session show ${id}`)).stdout).toMatch(new RegExp(`^Identity: +${name}$`, 'm'));
+    expect((await run(`session end ${id} --reason "laptop was lost"`)).stdout).toBe(`signed ${name} out\n`);
+    await expect.poll(isSignedIn).toBe(false);
+    expect(await run(`session end ${id}`)).toMatchObject({ code: 1 });
+  });
+
+  it('are providers, with what each can do', async () => {
+    expect((await run('provider list')).stdout).toMatch(/^fake +fake +yes +/m);
+    expect((await run('provider show generic -o jsonpath=.kind')).stdout).toBe('generic\n');
+  });
+
+  it('are saved views, of an address that was copied too', async () => {
+    const name = fresh('view');
+    const query = 'filter=phase%3DMAINTENANCE&group=location.rack';
+    expect((await run(`view save ${name} --query ${server.httpUrl}/machines?${query}`)).stdout).toBe(
+      `saved view ${name}\n`,
+    );
+    expect((await run(`view show ${name} -o jsonpath=.query`)).stdout).toBe(`${query}\n`);
+    expect((await run(`view save ${name} --query ${query} --shared --reason team`)).stdout).toBe(
+      `shared view ${name}\n`,
+    );
+    expect((await run(`view delete ${name}`)).stdout).toBe(`deleted view ${name}\n`);
+    expect((await run(`view list -o name`)).stdout).toContain(`${name}\n`);
+    expect((await run(`view delete ${name} --shared`)).code).toBe(0);
+    expect(await run(`view delete ${name} --shared`)).toMatchObject({ code: 1 });
   });
 });
 

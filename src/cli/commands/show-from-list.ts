@@ -10,12 +10,17 @@ import { type OutputFormat, type Rendering, writeOne } from '../output/format.ts
 
 interface Shown<T> {
   readonly noun: string;
+  /** What its argument is called, where that is not its name. */
+  readonly argument?: string;
   readonly rendering: Rendering<T>;
   readonly list: (api: Api) => Promise<readonly T[]>;
 }
 
-export function showCommand<T>(context: CommandContext, { noun, rendering, list }: Shown<T>): Command {
-  const command = new Command('show').alias('get').description(`Show one ${noun}`).argument('<name>');
+export function showCommand<T>(
+  context: CommandContext,
+  { noun, argument = 'name', rendering, list }: Shown<T>,
+): Command {
+  const command = new Command('show').alias('get').description(`Show one ${noun}`).argument(`<${argument}>`);
   return addOutput(command).action(
     context.action<{ output: OutputFormat }>(async ({ args: [name = ''], options, api }) => {
       const item = (await list(api)).find((each) => rendering.name(each) === name);

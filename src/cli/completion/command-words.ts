@@ -36,6 +36,7 @@ const LISTED_BY: Readonly<Record<string, string>> = {
   'operation-id': 'ops --limit 100 -o name',
   'run-id': 'run list --limit 100 -o name',
   'plan-id': 'plan list -o name',
+  'session-id': 'session list -o name',
 };
 
 /** The nouns whose argument is called "name". A verb that makes one has a new name. */
@@ -45,9 +46,11 @@ const NAMES_LISTED_BY: Readonly<Record<string, string>> = {
   workflow: 'workflow list -o name',
   pool: 'pool list -o name',
   budget: 'budget list -o name',
+  provider: 'provider list -o name',
+  view: 'view list -o name',
   profile: 'hardware profile list -o name',
 };
-const MAKES_A_NAME = new Set(['create', 'add']);
+const MAKES_A_NAME = new Set(['create', 'add', 'save']);
 
 /** Options whose values only the server knows. A filter is completed term by term (commands/program/suggest-filter.ts). */
 const VALUES_LISTED_BY: Readonly<Record<string, string>> = {
@@ -56,6 +59,7 @@ const VALUES_LISTED_BY: Readonly<Record<string, string>> = {
   '--machine': MACHINES,
   '--machine-id': MACHINES,
   '--plan': 'plan list -o name',
+  '--provider': 'provider list -o name',
   '--workflow': 'workflow list -o name',
 };
 

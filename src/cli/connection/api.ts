@@ -5,6 +5,7 @@ import type { ConsoleService } from '../../gen/baremetal/fleet/v1/console_servic
 import type { FleetService } from '../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import type { HardwareService } from '../../gen/baremetal/fleet/v1/hardware_service_pb.ts';
 import type { RolloutService } from '../../gen/baremetal/fleet/v1/rollout_service_pb.ts';
+import type { ViewService } from '../../gen/baremetal/fleet/v1/view_service_pb.ts';
 import type { MachineService as V1MachineService } from '../../gen/baremetal/v1/machine_service_pb.ts';
 import type { PlanService } from '../../gen/baremetal/v1/plan_service_pb.ts';
 import type { RunService } from '../../gen/baremetal/v1/run_service_pb.ts';
@@ -31,6 +32,7 @@ export interface Api {
   readonly hardware: Client<typeof HardwareService>;
   readonly consoles: Client<typeof ConsoleService>;
   readonly bmc: Client<typeof BmcService>;
+  readonly views: Client<typeof ViewService>;
   close(): void;
 }
 
@@ -100,6 +102,10 @@ export function connect(
     ),
     bmc: createClient(
       async () => (await import('../../gen/baremetal/fleet/v1/bmc_service_pb.ts')).BmcService,
+      settings,
+    ),
+    views: createClient(
+      async () => (await import('../../gen/baremetal/fleet/v1/view_service_pb.ts')).ViewService,
       settings,
     ),
     close: () => channel.close(),

@@ -2,7 +2,7 @@
 import { invalidField, missingField } from '../error/fault.ts';
 import { checkText } from '../machine/machine-input.ts';
 
-const VIEW_PAGES = ['machines', 'operations'] as const;
+export const VIEW_PAGES = ['machines', 'operations'] as const;
 export type ViewPage = (typeof VIEW_PAGES)[number];
 
 export interface ViewKey {

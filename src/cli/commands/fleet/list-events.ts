@@ -16,11 +16,13 @@ import type { Column } from '../../output/table.ts';
 import { wrapAtWords } from '../../output/table-fit.ts';
 import { clockText, instantText } from '../../output/time-text.ts';
 
-interface EventsOptions extends ListingOptions {
+interface EventsOptions extends ListingOptions, WebOption {
   readonly filter?: string;
   readonly machine?: string;
   readonly follow?: true;
 }
+
+import { addWeb, openList, type WebOption } from '../open-list.ts';
 
 const DEFAULT_LIMIT = 100;
 
@@ -81,9 +83,10 @@ Events of tokens, sessions, settings, access and audit are for admins only.`,
     `${path} --filter 'kind=phase AND to=MAINTENANCE'`,
     `${path} -f`,
   ]);
-  return addListing(command, EVENTS, { limit: DEFAULT_LIMIT }).action(
+  return addListing(addWeb(command), EVENTS, { limit: DEFAULT_LIMIT }).action(
     context.action<EventsOptions>(async ({ options, api }) => {
       const filter = allOf([options.filter, options.machine && equals('machine_id', options.machine)]);
+      if (options.web) return openList(context, options, 'audit', filter);
       if (!options.follow) return list(context, api, filter, options);
       await follow(context, api, filter, options.output);
       return 'ok';

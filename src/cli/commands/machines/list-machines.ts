@@ -7,8 +7,9 @@ import { filterOf, machinePages, type SelectionOptions } from '../../input/machi
 import { addExamples, addFilter, addListing } from '../../input/options.ts';
 import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import { hasNote, machineRendering } from '../../rendering/machine-rendering.ts';
+import { addWeb, openList, type WebOption } from '../open-list.ts';
 
-interface ListOptions extends SelectionOptions, ListingOptions {
+interface ListOptions extends SelectionOptions, ListingOptions, WebOption {
   readonly watch?: true;
 }
 
@@ -22,8 +23,9 @@ export function listMachines(context: CommandContext): Command {
     'list --filter schedulable=false -o name',
   ]);
   command.option('-w, --watch', 'show the list again every two seconds, until Ctrl-C');
-  return addListing(addFilter(command), machineRendering(0, { agents: true, notes: true })).action(
+  return addListing(addFilter(addWeb(command)), machineRendering(0, { agents: true, notes: true })).action(
     context.action<ListOptions>(async ({ options, api }) => {
+      if (options.web) return openList(context, options, 'machines', filterOf(options));
       if (options.watch) return repeat(context, () => writeMachines(context, api, options));
       await writeMachines(context, api, options);
       return 'ok';

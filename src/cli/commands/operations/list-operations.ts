@@ -6,8 +6,9 @@ import { addExamples, addListing } from '../../input/options.ts';
 import type { OperationSource } from '../../operations/operation-source.ts';
 import { askedFor, type ListingOptions, writeListing } from '../../output/listing.ts';
 import { operationRendering } from '../../rendering/operation-rendering.ts';
+import { addWeb, openList, type WebOption } from '../open-list.ts';
 
-interface ListOptions extends ListingOptions {
+interface ListOptions extends ListingOptions, WebOption {
   readonly filter?: string;
   readonly machine?: string;
 }
@@ -26,9 +27,12 @@ export function listOperations(
     `${path} --filter 'phase=FAILED AND type=${source.exampleType}'`,
     `${path} -m machine-1 --limit 5`,
   ]);
+  // The console shows runs as the operations that they are.
+  if (source.noun === 'operation') addWeb(command);
   return addListing(command, operationRendering(source, 0)).action(
     context.action<ListOptions>(async ({ options, api }) => {
       const filter = allOf([options.filter, options.machine && equals('machine_id', options.machine)]);
+      if (options.web) return openList(context, options, 'operations', filter);
       const pages = pagesOf((page) => source.list(api, { filter, ...page }), askedFor(options));
       const rendering = operationRendering(source, context.now());
       const none = filter === '' ? `no ${source.noun}s yet` : `no ${source.noun} matches`;

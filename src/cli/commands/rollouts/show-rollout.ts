@@ -7,14 +7,22 @@ import { askedFor, type ListingOptions, writeListing } from '../../output/listin
 import { ROLLOUT_MACHINES, rolloutRendering, writeRolloutDetail } from '../../rendering/rollout-rendering.ts';
 import { rolloutMachinePages } from '../../rollouts/follow-rollout.ts';
 import { followToEnd } from '../../rollouts/follow-to-end.ts';
+import { showInBrowser } from '../machines/open-machine.ts';
+import type { WebOption } from '../open-list.ts';
 
 export function showRollout(context: CommandContext): Command {
   const command = new Command('show')
     .alias('get')
     .description('Show one rollout: waves, what holds it up, failures, limits, history')
-    .argument('<rollout-id>');
+    .argument('<rollout-id>')
+    .option('--web', 'open it in the console instead');
   return addOutput(command).action(
-    context.action<{ output: OutputFormat }>(async ({ args: [rolloutId = ''], options, api }) => {
+    context.action<WebOption & { output: OutputFormat }>(async ({ args: [rolloutId = ''], options, api }) => {
+      if (options.web) {
+        const url = await context.consoleUrl(options);
+        showInBrowser(context, `${url}/rollouts/${encodeURIComponent(rolloutId)}`);
+        return 'ok';
+      }
       const rollout = await api.rollouts.getRollout({ rolloutId });
       const now = context.now();
       writeOne(context.out, options.output, rolloutRendering(now), rollout, () =>
