@@ -20,6 +20,8 @@ import { NewTokenDialog, RevokeDialog, RotateDialog } from './token-dialogs.tsx'
 import { tokenState } from './token-state.ts';
 import { TokenTable } from './token-table.tsx';
 
+/** Uses of tokens are no events, and the server writes them some seconds later. */
+const USES_EVERY_MS = 10_000;
 const KEY = ['tokens'] as const;
 
 type OpenDialog = { readonly about: 'new' } | { readonly about: 'rotate' | 'revoke'; readonly token: Token };
@@ -94,7 +96,11 @@ function You() {
 }
 
 function useTokens() {
-  return useQuery({ queryKey: KEY, queryFn: async () => (await admin.listTokens({})).tokens });
+  return useQuery({
+    queryKey: KEY,
+    queryFn: async () => (await admin.listTokens({})).tokens,
+    refetchInterval: USES_EVERY_MS,
+  });
 }
 
 /** Of the tokens that can be used. */
