@@ -13,10 +13,11 @@ import {
   theme,
 } from './theme.ts';
 import { Button } from './ui/button.tsx';
+import { ZONES, type Zone } from './ui/clock-text.ts';
 import { Icon } from './ui/icon.tsx';
 import { Menu } from './ui/menu.tsx';
 import { useToasts } from './ui/toasts.tsx';
-import { chooseZone, useZone, ZONES, type Zone } from './ui/zone.ts';
+import { chooseZone, useZone } from './ui/zone.ts';
 
 export function SettingsMenu() {
   const { name, role, scope } = useIdentity();

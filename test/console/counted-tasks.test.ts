@@ -144,7 +144,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('tasks, by their interactions
     await user.click(menu(page, 'Audit'));
     await user.click(page.getByRole('button', { name: 'Yesterday' }));
     await page
-      .getByText(/registered m/)
+      .getByText(/registered /)
       .first()
       .waitFor();
     expect(user.count).toBe(2);

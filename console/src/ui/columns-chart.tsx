@@ -1,7 +1,8 @@
 /** Stacked columns over time. Read without pointing at them: the largest value, the times and what each colour is are written. */
 import { type ReactNode, useId } from 'react';
 import type { ChartColumn, ChartSeries } from './chart-columns.ts';
-import { clockText, clockWithZone, useZone, type Zone } from './zone.ts';
+import { clockText, clockWithZone, type Zone } from './clock-text.ts';
+import { useZone } from './zone.ts';
 
 export interface ColumnsChartProps {
   readonly title: string;

@@ -4,7 +4,8 @@
  */
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { useSyncExternalStore } from 'react';
-import { clockText, clockWithZone, useZone, type Zone } from './zone.ts';
+import { clockText, clockWithZone, type Zone } from './clock-text.ts';
+import { useZone } from './zone.ts';
 
 const TICK_MS = 1_000;
 const listeners = new Set<() => void>();

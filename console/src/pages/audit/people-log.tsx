@@ -1,71 +1,29 @@
 /** What people did: one sentence for each call, by day. */
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Fragment } from 'react';
 import { Link } from 'wouter';
 import { allOf, equals } from '../../../../src/client/filter-text.ts';
 import type { Event } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import { fleet } from '../../api/clients.ts';
+import { admin, fleet } from '../../api/clients.ts';
 import { capitalize } from '../../capitalize.ts';
-import { machineHref, operationHref, quoted } from '../../pages.ts';
+import { METHODS, useForbidden } from '../../identity.tsx';
+import { machineHref, operationHref } from '../../pages.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
+import { clockText } from '../../ui/clock-text.ts';
 import { IdText } from '../../ui/id-text.tsx';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Clock, msOf } from '../../ui/time.tsx';
 import { useUrlParam } from '../../ui/use-url-param.ts';
-import { clockText, useZone, type Zone } from '../../ui/zone.ts';
+import { useZone } from '../../ui/zone.ts';
+import { bulkSentence, bulks } from './bulk-deeds.ts';
+import { RANGES, type Range, rangeFilter } from './day-range.ts';
 import { type Deed, deeds, sentence } from './sentence.ts';
 
 const PAGE = 200;
-const DAY_MS = 86_400_000;
 /** Who decides something; agents, nodes and the server itself only report. */
 const PEOPLE = '(actor_kind = admin OR actor_kind = operator)';
-
-const RANGES = {
-  '': 'Any time',
-  today: 'Today',
-  yesterday: 'Yesterday',
-  week: 'Last 7 days',
-  between: 'Between days',
-} as const;
-type Range = keyof typeof RANGES;
-
-/** Days as fields of dates give them, the last one included; empty: no limit. */
-interface Days {
-  readonly from: string;
-  readonly to: string;
-}
-
-/** The filter of a range: days begin at midnight of the zone that times are shown in. */
-function rangeFilter(range: Range, days: Days, now: number, zone: Zone): string {
-  const at = (ms: number) => quoted(new Date(ms).toISOString());
-  const offset = zone === 'utc' ? 0 : new Date(now).getTimezoneOffset() * 60_000;
-  const midnight = Math.floor((now - offset) / DAY_MS) * DAY_MS + offset;
-  switch (range) {
-    case '':
-      return '';
-    case 'today':
-      return `at >= ${at(midnight)}`;
-    case 'yesterday':
-      return `at >= ${at(midnight - DAY_MS)} AND at < ${at(midnight)}`;
-    case 'week':
-      return `at >= ${at(midnight - 6 * DAY_MS)}`;
-    case 'between':
-      return allOf([
-        days.from && `at >= ${at(midnightOf(days.from, 0, zone))}`,
-        days.to && `at < ${at(midnightOf(days.to, 1, zone))}`,
-      ]);
-  }
-}
-
-/** The midnight so many days after the one that the day begins with. Days of a zone may have 23 or 25 hours. */
-function midnightOf(day: string, later: number, zone: Zone): number {
-  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
-  return zone === 'utc'
-    ? Date.UTC(year, month - 1, date + later)
-    : new Date(year, month - 1, date + later).getTime();
-}
 
 /** A day from the URL; empty when it is none. */
 function useDay(name: 'from' | 'to'): [day: string, set: (day: string) => void] {
@@ -88,6 +46,23 @@ export function usePeopleFilter(): string {
   ]);
 }
 
+/** Those whom the loaded events need not name, where the caller may read them. */
+function useKnownActors(): readonly string[] {
+  const isAllowed = useForbidden()('admin', [...METHODS.readTokens, ...METHODS.readIdentities]) === '';
+  const { data } = useQuery({
+    queryKey: ['known-actors'],
+    queryFn: async () => {
+      const [{ tokens }, { identities }] = await Promise.all([
+        admin.listTokens({}),
+        admin.listIdentities({}),
+      ]);
+      return [...tokens.map(({ name }) => name), ...identities.map(({ identity }) => identity)];
+    },
+    enabled: isAllowed,
+  });
+  return data ?? [];
+}
+
 export function PeopleLog() {
   const [range, setRange] = useUrlParam('when');
   const [actor, setActor] = useUrlParam('actor');
@@ -101,7 +76,10 @@ export function PeopleLog() {
     staleTime: Number.POSITIVE_INFINITY,
   });
   const events = log.data?.pages.flatMap((page) => page.events) ?? [];
-  const actors = [...new Set(events.map(({ actorId }) => actorId))].sort();
+  const known = useKnownActors();
+  const actors = [...new Set([...known, ...events.map(({ actorId }) => actorId), actor])]
+    .filter(Boolean)
+    .sort();
   return (
     <>
       <div className="row kinds">
@@ -122,7 +100,7 @@ export function PeopleLog() {
           <span className="soft">By</span>
           <select className="input" value={actor} onChange={(event) => setActor(event.target.value)}>
             <option value="">everyone</option>
-            {[...new Set([...actors, actor])].filter(Boolean).map((name) => (
+            {actors.map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>
@@ -155,22 +133,53 @@ function DayField({ title, name }: { title: string; name: 'from' | 'to' }) {
 
 function DayList({ events }: { events: readonly Event[] }) {
   const zone = useZone();
-  const byDay = new Map<string, Deed[]>();
-  for (const deed of deeds(events)) {
-    const day = clockText(msOf(deed.lead.at) ?? 0, zone).slice(0, 10);
-    byDay.set(day, [...(byDay.get(day) ?? []), deed]);
+  const byDay = new Map<string, Deed[][]>();
+  for (const bulk of bulks(deeds(events))) {
+    const day = clockText(msOf(bulk[0]?.lead.at) ?? 0, zone).slice(0, 10);
+    byDay.set(day, [...(byDay.get(day) ?? []), bulk]);
   }
   return (
     <ol className="deeds">
       {[...byDay].map(([day, of]) => (
         <Fragment key={day}>
           <li className="deed-day numeric">{day}</li>
-          {of.map((deed) => (
-            <DeedLine key={deed.key} deed={deed} />
-          ))}
+          {of.map(([deed, ...others]) => {
+            if (!deed) return null;
+            if (others.length === 0) return <DeedLine key={deed.key} deed={deed} />;
+            return <BulkLine key={deed.key} lead={deed.lead} deeds={[deed, ...others]} />;
+          })}
         </Fragment>
       ))}
     </ol>
+  );
+}
+
+function BulkLine({ lead, deeds: all }: { lead: Event; deeds: readonly Deed[] }) {
+  const why = lead.kind === 'access' ? '' : lead.comment;
+  return (
+    <li className="deed">
+      <Clock at={lead.at} />
+      <div>
+        <strong>{lead.actorId}</strong> {bulkSentence(all, lead)}
+        {why !== '' && <span className="soft">: {why}</span>}
+        <details>
+          <summary className="soft">
+            since <Clock at={all.at(-1)?.lead.at} />
+          </summary>
+          <ul>
+            {all.map(({ key, lead: { machineId, operationId } }) => (
+              <li key={key}>
+                <Link href={operationId ? operationHref(operationId) : machineHref(machineId)}>
+                  {machineId}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </details>
+      </div>
+      <span className="deed-links" />
+      <span className="soft">{lead.address}</span>
+    </li>
   );
 }
 

@@ -21,6 +21,7 @@ it.each([
   ],
   [{ kind: 'token', subject: 'anna', to: 'viewer' }, 'created token anna with role viewer'],
   [{ kind: 'token', subject: 'anna', from: 'viewer', to: 'revoked' }, 'revoked token anna'],
+  [{ kind: 'token', subject: 'web-1', to: 'issued', machineId: 'web-1' }, 'issued the token of web-1'],
   [{ kind: 'rollout', subject: 'ro-1', to: 'running' }, 'started rollout ro-1'],
   [{ kind: 'session', subject: 'session-1', to: 'created' }, 'signed in'],
   [{ kind: 'of a newer server', subject: 'x', to: 'done' }, 'of a newer server x: done'],

@@ -27,8 +27,12 @@ const SENTENCES = {
   step: ({ subject, machineId, to }) => `made step ${subject} of ${machineId} ${words(to)}`,
   progress: ({ machineId }) => `reported progress of ${machineId}`,
   // The event of a new token has its role as its state.
-  token: ({ subject, from, to }) =>
-    from === '' && isRole(to) ? `created token ${subject} with role ${to}` : `${words(to)} token ${subject}`,
+  token: ({ subject, machineId, from, to }) => {
+    if (machineId !== '') return `${words(to)} the token of ${machineId}`;
+    return from === '' && isRole(to)
+      ? `created token ${subject} with role ${to}`
+      : `${words(to)} token ${subject}`;
+  },
   plan: record,
   pool: record,
   image: record,

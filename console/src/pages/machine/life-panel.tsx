@@ -7,10 +7,11 @@ import type { MachineView } from '../../machine-view.ts';
 import { operationHref, quoted } from '../../pages.ts';
 import { Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
+import { clockText, clockWithZone } from '../../ui/clock-text.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { durationText, msOf, useNow } from '../../ui/time.tsx';
 import { useUrlParam } from '../../ui/use-url-param.ts';
-import { clockText, clockWithZone, useZone } from '../../ui/zone.ts';
+import { useZone } from '../../ui/zone.ts';
 import {
   LIFE_LAYERS,
   type LifeEvent,

@@ -2,7 +2,8 @@
 import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { clockText, zone } from '../../ui/zone.ts';
+import { clockText } from '../../ui/clock-text.ts';
+import { zone } from '../../ui/zone.ts';
 import {
   axesText,
   type Chart,

@@ -54,7 +54,7 @@ function place(path: string): ReactNode {
 const STATUS_CELLS = {
   machine_id: ({ machineId }) => (
     <Link className="mono" href={machineHref(machineId)} title={machineId}>
-      {machineId}
+      <bdi>{machineId}</bdi>
     </Link>
   ),
   headline: ({ message }) => <HeadlineBadge machine={message} />,

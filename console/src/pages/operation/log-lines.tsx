@@ -1,7 +1,7 @@
 /** The lines of the log; only visible ones are rendered. */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type UIEvent, useCallback, useEffect, useLayoutEffect, useRef } from 'react';
-import { clockWithZone } from '../../ui/zone.ts';
+import { clockWithZone } from '../../ui/clock-text.ts';
 import type { LogBuffer, LogLine } from './log-buffer.ts';
 import type { LogSearch } from './log-search.ts';
 import { type StampZone, stampText } from './log-text.ts';
