@@ -20,7 +20,7 @@ export interface Suggestions {
   readonly options: readonly Suggestion[];
 }
 
-/** What the loaded machines add to the filter's own tables. */
+/** What machines have, beside the filter's own tables. */
 export interface Known {
   readonly labelKeys: readonly string[];
   readonly values: (field: string) => readonly string[];
@@ -82,6 +82,17 @@ export function suggest(text: string, caret: number, known: Known): Suggestions 
     take(JOINING);
     keywords = KEYWORDS;
   }
+}
+
+/** The field whose value is being typed; empty: none is. */
+export function valueField(text: string, caret: number, known: Omit<Known, 'values'>): string {
+  let wanted = '';
+  const values = (field: string): readonly string[] => {
+    wanted = field;
+    return [];
+  };
+  suggest(text, caret, { ...known, values });
+  return wanted;
 }
 
 function nothingAt(caret: number): Suggestions {

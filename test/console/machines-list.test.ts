@@ -20,7 +20,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the list of machines'), () =
        SELECT 'list-' || lpad(n::text, 3, '0'), jsonb_build_object('rack', CASE n % 3 WHEN 1 THEN 'r0' ELSE 'r' || n % 3 END),
          jsonb_build_object('provider', 'fake', 'ssh_endpoint', '', 'bmc_endpoint', '', 'target_cluster_ref', '',
            'mac_addresses', '[]'::jsonb) || CASE n % 3 WHEN 1 THEN '{"location": {"rack": "r1"}}' ELSE '{}' END::jsonb,
-         CASE WHEN n % 4 = 0 THEN 'MAINTENANCE' ELSE 'READY' END, CASE WHEN n < 40 THEN 'gpu' END
+         CASE WHEN n % 4 = 0 THEN 'MAINTENANCE' ELSE 'READY' END, CASE WHEN n < 40 THEN 'gpu' WHEN n = $1 - 1 THEN 'spare' END
        FROM generate_series(0, $1 - 1) AS n`,
       [MACHINES],
     );
@@ -79,6 +79,17 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the list of machines'), () =
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText("unknown field 'rock' at position 17").waitFor();
     expect(await page.locator('.faulty mark').textContent()).toBe('r');
+  });
+
+  it('suggests values of machines that no screen has shown, the most frequent first', {
+    tags: ['extended'],
+  }, async () => {
+    const page = await open('');
+    await total(page, MACHINES);
+    await filterOf(page).fill('pool=');
+    const offered = page.getByRole('listbox', { name: 'Suggestions' }).getByRole('option');
+    await offered.filter({ hasText: 'spare' }).waitFor();
+    expect(await offered.allTextContents()).toEqual(['gpu', 'spare', '*any value']);
   });
 
   it('is sorted by a heading, which shows the direction', { tags: ['extended'] }, async () => {

@@ -1,9 +1,15 @@
 /** The filter input with suggestions. Enter applies the filter, Escape reverts it. */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { type Known, type Suggestion, suggest } from '../../../../src/client/filter-suggestions.ts';
+import {
+  type Known,
+  type Suggestion,
+  suggest,
+  valueField,
+} from '../../../../src/client/filter-suggestions.ts';
 import { useKey } from '../../keyboard/shortcuts.tsx';
 import { Button } from '../../ui/button.tsx';
 import type { FilterFault } from './filter-text.ts';
+import { useExistingValues } from './use-existing-values.ts';
 
 export interface SearchBoxProps {
   readonly value: string;
@@ -81,6 +87,8 @@ export function SearchBox({ value, onApply, fault, known, children }: SearchBoxP
   );
 }
 
+const NOTHING_KNOWN: Known = { now: 0, labelKeys: [], values: () => [] };
+
 /** The text of the box, and the suggestions at its caret. */
 function useSuggestions(
   value: string,
@@ -95,7 +103,11 @@ function useSuggestions(
     setText(value);
     setCaret(value.length);
   }, [value]);
-  const { from, options } = isOpen ? suggest(text, caret, known()) : { from: 0, options: [] };
+  const loaded = isOpen ? known() : NOTHING_KNOWN;
+  const field = valueField(text, caret, loaded);
+  const existing = useExistingValues(isOpen ? field : '');
+  const values = (of: string) => (of === field && existing ? existing : loaded.values(of));
+  const { from, options } = isOpen ? suggest(text, caret, { ...loaded, values }) : { from: 0, options: [] };
   const isExpanded = isOpen && options.length > 0;
   const type = (next: string, at: number) => {
     setText(next);

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type Known, suggest } from '../../../client/filter-suggestions.ts';
+import { type Known, suggest, valueField } from '../../../client/filter-suggestions.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
 import { CallError } from '../../connection/call-error.ts';
@@ -27,13 +27,7 @@ export function suggestFilter(context: CommandContext): Command {
 async function knownTo(api: Api, filter: string, now: number): Promise<Known> {
   const { machines } = await api.machines.listMachines({ pageSize: MACHINES_READ });
   const labelKeys = [...new Set(machines.flatMap(({ labels }) => Object.keys(labels)))].sort();
-  // The first pass says which field's values it wants.
-  let wanted = '';
-  const values = (field: string): readonly string[] => {
-    wanted = field;
-    return [];
-  };
-  suggest(filter, filter.length, { labelKeys, values, now });
+  const wanted = valueField(filter, filter.length, { labelKeys, now });
   const found = wanted === '' ? [] : await valuesOf(api, wanted);
   return { labelKeys, values: (field) => (field === wanted ? found : []), now };
 }
