@@ -47,6 +47,18 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('every day'), () => {
     await page.getByText('3 selected').waitFor();
   });
 
+  it('a selection of racks is there after Back, too', async () => {
+    const spec = { location: { site: 'ams1', row: 'a', rack: 'r1', unit: 'U7' } };
+    const placed = await newMachine(console.server, { phase: 'READY', spec });
+    const page = await console.open({ path: '/racks' });
+    await page.getByRole('region', { name: 'Rack r1' }).getByRole('button').first().click();
+    await page.getByText('1 selected').waitFor();
+    await page.getByRole('link', { name: `Open ${placed}` }).click();
+    await page.getByRole('heading', { level: 1, name: placed }).waitFor();
+    await page.goBack();
+    await page.getByText('1 selected').waitFor();
+  });
+
   it('Escape leaves the filter, and keys work again', async () => {
     const page = await console.open({ path: '/machines' });
     await page.getByRole('link', { name: machineId }).waitFor();

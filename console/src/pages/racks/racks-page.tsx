@@ -1,6 +1,6 @@
 /** Elevations of racks, coloured by headline: where the trouble is, and a way to select what stands together. */
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { messageHeadline } from '../../../../src/client/message-headline.ts';
 import { HEADLINE_TONES } from '../../../../src/domain/machine/headline.ts';
@@ -34,7 +34,7 @@ interface RackMachine extends Placed {
 export function RacksPage() {
   const [site, setSite] = useUrlParam('site');
   const [row, setRow] = useUrlParam('row');
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [selected, setSelected] = useSelected();
   const [verbs, act] = useState<readonly Verb[] | null>(null);
   const places = useQuery({ queryKey: ['fleet-wide', 'places', site], queryFn: () => readPlaces(site) });
   const shownSite = site || (places.data?.sites.length === 1 ? (places.data.sites[0] ?? '') : site);
@@ -102,6 +102,17 @@ export function RacksPage() {
       )}
     </>
   );
+}
+
+/** What was selected is still there when the user comes back from a machine's page. */
+const lastSelected: { current: ReadonlySet<string> } = { current: new Set() };
+
+function useSelected() {
+  const [selected, setSelected] = useState(() => lastSelected.current);
+  useEffect(() => {
+    lastSelected.current = selected;
+  }, [selected]);
+  return [selected, setSelected] as const;
 }
 
 async function readPlaces(site: string): Promise<{ sites: string[]; rows: string[] }> {
