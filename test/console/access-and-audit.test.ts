@@ -86,7 +86,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('access and audit'), () => {
     expect(new Set(lines.map((line) => line.split(',')[actor]))).toEqual(new Set(['admin']));
   });
 
-  it('work on many machines is one line, and people are offered who did nothing lately', async () => {
+  it('work on many machines is one line, and people are offered who did nothing recently', async () => {
     const { server } = console;
     const idle = fresh('idle');
     await server.admin.createToken({ name: idle, role: 'viewer' });
@@ -98,7 +98,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('access and audit'), () => {
       .filter({ hasText: /registered \d+ machines/ })
       .first();
     await line.waitFor();
-    await line.getByText(/^since/).click();
+    await line.getByText(/^Machines, since/).click();
     await line.getByRole('link', { name: ids[0] ?? '', exact: true }).waitFor();
     await page.getByLabel('By').selectOption(idle);
     await page.getByText('No one did anything then').waitFor();

@@ -164,7 +164,7 @@ function BulkLine({ lead, deeds: all }: { lead: Event; deeds: readonly Deed[] })
         {why !== '' && <span className="soft">: {why}</span>}
         <details>
           <summary className="soft">
-            since <Clock at={all.at(-1)?.lead.at} />
+            Machines, since <Clock at={all.at(-1)?.lead.at} />
           </summary>
           <ul>
             {all.map(({ key, lead: { machineId, operationId } }) => (
