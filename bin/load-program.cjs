@@ -3,6 +3,7 @@
 const { existsSync, readFileSync } = require('node:fs');
 const { createRequire, wrap } = require('node:module');
 const { dirname, join } = require('node:path');
+const { setFlagsFromString } = require('node:v8');
 const { Script } = require('node:vm');
 
 const CLIENT_FILE = join(__dirname, '../dist/src/ingot.cjs');
@@ -12,7 +13,17 @@ const SERVER_FILE = join(__dirname, '../dist/src/server.cjs');
 /** Another version of Node.js can't use it, and compiles the program itself. */
 const cacheFile = (programFile) => `${programFile}.${process.version}-${process.arch}.cache`;
 
+/**
+ * The memory for new objects is settled when the process starts, so the flag for it has done its work. V8 takes compiled code only under the
+ * flags of the build.
+ */
+function forgetHeapFlag() {
+  const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ');
+  if (/--max[-_]semi[-_]space[-_]size/.test(given)) setFlagsFromString('--max-semi-space-size=0');
+}
+
 function load(programFile) {
+  forgetHeapFlag();
   const cache = cacheFile(programFile);
   const script = new Script(wrap(readFileSync(programFile, 'latin1')), {
     filename: programFile,

@@ -127,10 +127,12 @@ export class ServerProcess {
     const configFile = join(dataDir, 'bench.yaml');
     writeFileSync(configFile, JSON.stringify({ ...configuration, ...more }));
     const inside = new URL('inside-server.js', import.meta.url).href;
-    const child = spawn(process.execPath, ['--import', inside, join(build.root, 'bin/ingot'), 'serve'], {
+    // As an operator starts it: the program chooses flags of Node.js by itself.
+    const child = spawn(join(build.root, 'bin/ingot'), ['serve'], {
       cwd: dataDir,
       env: {
         ...process.env,
+        NODE_OPTIONS: `--import ${inside} ${process.env.NODE_OPTIONS ?? ''}`,
         INGOT_LOG_LEVEL: 'error',
         ...env,
         DATABASE_URL: databaseUrl,

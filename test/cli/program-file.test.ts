@@ -19,6 +19,26 @@ it.each(['CLIENT_FILE', 'SERVER_FILE'])('runs from the compiled code that the bu
   expect(spawnSync(process.execPath, ['-e', ask], { env, encoding: 'utf8' }).stdout).toBe('false');
 });
 
+/** Prints the flags of the process, and how the file of the server was loaded, in place of the command. */
+function startedAs(...args: readonly string[]): string {
+  const loader = new URL('../../bin/load-program.cjs', import.meta.url).href;
+  const probe = `import program from ${JSON.stringify(loader)};
+    process.stdout.write(JSON.stringify([process.execArgv, program.load(program.SERVER_FILE).script.cachedDataRejected]));
+    process.exit(0);`;
+  const options = `--import data:text/javascript,${encodeURIComponent(probe)}`;
+  return spawnSync(PROGRAM, args, { env: { ...process.env, NODE_OPTIONS: options }, encoding: 'utf8' })
+    .stdout;
+}
+
+it('serves with more memory for new objects, and from compiled code all the same', () => {
+  expect(JSON.parse(startedAs('serve'))).toEqual([['--max-semi-space-size=32'], false]);
+});
+
+it('starts other commands without flags', () => {
+  expect(JSON.parse(startedAs('list'))).toEqual([[], false]);
+  expect(JSON.parse(startedAs())).toEqual([[], false]);
+});
+
 it.each(['0', '1'])('knows the commands of the server, with INGOT_MODULES=%s', (modules) => {
   const env = { ...process.env, INGOT_MODULES: modules };
   const { stdout } = spawnSync(process.execPath, [PROGRAM, 'serve', '--help'], { env, encoding: 'utf8' });

@@ -90,6 +90,9 @@ class LimitPassed extends Error {}
 
 type Outcome = Started | Fault | StartFenced;
 
+/** Events reach their watchers after the transaction that writes them, so a larger one makes all of them later, and saves nothing. */
+const LARGEST_BATCH = 64;
+
 /** When the turn to write events is taken: before the limits are counted, or right before the events are written. */
 type EventTurn = 'early' | 'late';
 
@@ -118,7 +121,7 @@ export class OperationStarter {
     this.#budgets = budgets;
     this.#claims = claims;
     this.#starts = new Coalescer({
-      maxBatch: 500,
+      maxBatch: LARGEST_BATCH,
       maxUnderWay: 2,
       flush: (requests) => this.#startAll(requests),
       isPoisoned: (error) => isStatementError(error) || error instanceof Fault,
