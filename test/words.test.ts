@@ -19,6 +19,7 @@ const INSTEAD_OF: Readonly<Record<string, string>> = {
   'in turns': 'alternately, round robin, in slices',
   'that (?:is|are) none(?! of)': 'invalid, unknown, not a …',
   'documents? [1-5]': 'a page of docs/',
+  '\\w*wish(?:es|ed)?(?:_\\w+)?': 'request',
 };
 
 /** Places where such a word is a value or a name of something else. */

@@ -34,12 +34,12 @@ export interface ConsoleCalls {
 }
 
 /** Whether the session writes: never, when no other does, or at once. */
-export type WriteWish = 'read' | 'ask' | 'steal';
+export type WriteMode = 'read' | 'ask' | 'steal';
 
 export interface AttachmentSettings {
   readonly calls: ConsoleCalls;
   readonly machineId: string;
-  readonly wish: WriteWish;
+  readonly writeMode: WriteMode;
   /** How much of what was before is shown first; an offset in its place continues there. */
   readonly tailBytes: number;
   readonly offset?: bigint;
@@ -62,14 +62,14 @@ const CLOSE_MS = 2_000;
 export class ConsoleAttachment {
   readonly #settings: AttachmentSettings;
   #sessionId = '';
-  #wish: WriteWish;
+  #writeMode: WriteMode;
   #offset: bigint | undefined;
   #waiting: Uint8Array[] = [];
   #isTyping = false;
 
   constructor(settings: AttachmentSettings) {
     this.#settings = settings;
-    this.#wish = settings.wish;
+    this.#writeMode = settings.writeMode;
     this.#offset = settings.offset;
   }
 
@@ -99,14 +99,14 @@ export class ConsoleAttachment {
 
   /** Asks for the turn to write, or takes it. */
   take(how: 'ask' | 'steal'): void {
-    this.#wish = how;
+    this.#writeMode = how;
     void this.#request(() =>
       this.#settings.calls.takeConsole({ sessionId: this.#sessionId, steal: how === 'steal' }),
     );
   }
 
   release(): void {
-    this.#wish = 'read';
+    this.#writeMode = 'read';
     void this.#request(() => this.#settings.calls.releaseConsole({ sessionId: this.#sessionId }));
   }
 
@@ -151,11 +151,11 @@ export class ConsoleAttachment {
     const { sessionId, console } = await calls.openConsole({ machineId }, { signal });
     this.#sessionId = sessionId;
     if (console) onConsole(console, sessionId);
-    if (this.#wish === 'read') return;
-    const taken = await calls.takeConsole({ sessionId, steal: this.#wish === 'steal' });
+    if (this.#writeMode === 'read') return;
+    const taken = await calls.takeConsole({ sessionId, steal: this.#writeMode === 'steal' });
     onConsole(taken, sessionId);
     // A session that ends later asks for the turn; it does not take it from another one again.
-    this.#wish = 'ask';
+    this.#writeMode = 'ask';
   }
 
   async #sendTyped(): Promise<void> {

@@ -3,9 +3,9 @@
  * certificate and the password that we use there. Every method may be called again, as in provider.ts.
  */
 import type { BmcCertificate } from '../domain/hardware/bmc-certificate.ts';
-import type { BootReading, BootWish } from '../domain/hardware/boot-override.ts';
+import type { BootOverrideRequest, BootReading } from '../domain/hardware/boot-override.ts';
 import type { PowerReading } from '../domain/hardware/power-reading.ts';
-import type { PowerWish } from '../domain/hardware/power-wish.ts';
+import type { PowerRequest } from '../domain/hardware/power-request.ts';
 import type { Machine } from '../domain/machine/machine.ts';
 import type { ProviderCall } from './provider.ts';
 
@@ -25,9 +25,9 @@ export interface PasswordRotation {
 export interface BmcAdministration {
   power(call: ProviderCall): Promise<'on' | 'off'>;
   /** Whether the BMC can do it. One that does not say what it can do is believed. */
-  offersPower(call: ProviderCall, wish: PowerWish): Promise<boolean>;
-  /** Nothing is done where the machine has the power that the wish ends in. */
-  changePower(call: ProviderCall, wish: PowerWish): Promise<void>;
+  offersPower(call: ProviderCall, request: PowerRequest): Promise<boolean>;
+  /** Nothing is done where the machine has the power that the request ends in. */
+  changePower(call: ProviderCall, request: PowerRequest): Promise<void>;
 
   /** `unknown`: the BMC does not say. */
   indicator(call: ProviderCall): Promise<'on' | 'off' | 'unknown'>;
@@ -46,7 +46,7 @@ export interface BmcAdministration {
 
   bootOverride(call: ProviderCall): Promise<BootReading>;
   /** Throws a StepFailure where the BMC says something else afterwards. */
-  setBootOverride(call: ProviderCall, wish: BootWish): Promise<void>;
+  setBootOverride(call: ProviderCall, request: BootOverrideRequest): Promise<void>;
 
   /** What it shows, before any credential is sent. */
   certificate(call: ProviderCall): Promise<BmcCertificate>;

@@ -1,5 +1,5 @@
 /** What a provider needs of the install layer for a burn-in: as with an installation, an order says what the machine's next boot does. */
-import type { BurnIn, BurnInWish } from '../domain/hardware/burn-in.ts';
+import type { BurnIn, BurnInRequest } from '../domain/hardware/burn-in.ts';
 import type { Machine } from '../domain/machine/machine.ts';
 
 export interface BurnInOrders {
@@ -8,7 +8,7 @@ export interface BurnInOrders {
   read(machineId: string, operationId: string): Promise<BurnIn | null>;
   /** One of the same key is left as it is. */
   order(
-    order: BurnInWish & { readonly machineId: string; readonly operationId: string; readonly key: string },
+    order: BurnInRequest & { readonly machineId: string; readonly operationId: string; readonly key: string },
   ): Promise<void>;
   /** The machine was made to boot. */
   sent(machineId: string, operationId: string): Promise<void>;

@@ -3,14 +3,14 @@
  * twice is started once, or refused by the BMC. Work that the BMC does in a task of its own has a path, which the step remembers before it
  * waits, so that any replica can go on waiting.
  */
-import type { BurnIn, BurnInWish } from '../domain/hardware/burn-in.ts';
+import type { BurnIn, BurnInRequest } from '../domain/hardware/burn-in.ts';
 import type {
   BmcTaskState,
   ErasableDrive,
+  FirmwareRequest,
   FirmwareState,
-  FirmwareWish,
+  RaidRequest,
   RaidState,
-  RaidWish,
   SettingsState,
   VolumeChange,
 } from '../domain/hardware/hardware-change.ts';
@@ -27,31 +27,31 @@ export interface StartedChange {
   readonly end?: 'unknown';
 }
 
-export interface SettingsControl<Wish> extends BmcTasks {
-  compare(call: ProviderCall, wish: Wish): Promise<SettingsState>;
+export interface SettingsControl<Request> extends BmcTasks {
+  compare(call: ProviderCall, request: Request): Promise<SettingsState>;
   /** Has the settings wait for the next reset, or take effect at once where the BMC can. */
-  stage(call: ProviderCall, wish: Wish): Promise<StartedChange>;
+  stage(call: ProviderCall, request: Request): Promise<StartedChange>;
 }
 
 export interface FirmwareControl extends BmcTasks {
-  compare(call: ProviderCall, wish: FirmwareWish): Promise<FirmwareState>;
+  compare(call: ProviderCall, request: FirmwareRequest): Promise<FirmwareState>;
   /** Fetches the image and checks its digest before anything is sent. */
-  update(call: ProviderCall, wish: FirmwareWish): Promise<StartedChange>;
+  update(call: ProviderCall, request: FirmwareRequest): Promise<StartedChange>;
   /** The update that is under way, of whichever caller. Null: the BMC does not say. */
   findUpdate(call: ProviderCall): Promise<StartedChange | null>;
 }
 
 export interface VolumeControl extends BmcTasks {
-  compare(call: ProviderCall, wish: RaidWish): Promise<RaidState>;
+  compare(call: ProviderCall, request: RaidRequest): Promise<RaidState>;
   /** Carries out one change. A deletion destroys what is on the volume. */
-  change(call: ProviderCall, wish: RaidWish, change: VolumeChange): Promise<StartedChange>;
+  change(call: ProviderCall, request: RaidRequest, change: VolumeChange): Promise<StartedChange>;
 }
 
 export interface BurnInControl {
   /** Of this attempt; null: it has to be started, or started again. */
   state(call: ProviderCall): Promise<(BurnIn & { readonly pollAfterMs: number }) | null>;
   /** Boots the machine into its test. Writes nothing to its disks. */
-  start(call: ProviderCall, wish: BurnInWish): Promise<void>;
+  start(call: ProviderCall, request: BurnInRequest): Promise<void>;
   stop(call: ProviderCall): Promise<void>;
 }
 

@@ -9,7 +9,7 @@
  */
 
 import type { NodeObservation } from '../domain/condition/node-observation.ts';
-import type { BiosWish, BootOrderWish } from '../domain/hardware/hardware-change.ts';
+import type { BiosRequest, BootOrderRequest } from '../domain/hardware/hardware-change.ts';
 import type { KnownLog } from '../domain/hardware/hardware-log.ts';
 import type { HardwareReading } from '../domain/hardware/hardware-reading.ts';
 import type { Erasure, Overwrite } from '../domain/install/erasure.ts';
@@ -336,8 +336,8 @@ export interface Capabilities {
   readonly inventory: Inventory;
   readonly sensors: Sensors;
   readonly media: Media;
-  readonly bios: SettingsControl<BiosWish>;
-  readonly bootOrder: SettingsControl<BootOrderWish>;
+  readonly bios: SettingsControl<BiosRequest>;
+  readonly bootOrder: SettingsControl<BootOrderRequest>;
   readonly firmware: FirmwareControl;
   readonly volumes: VolumeControl;
   readonly drives: DriveControl;

@@ -4,7 +4,7 @@
  * unknown value shows it as pending, and the firmware drops it.
  */
 
-import type { BiosValue, BiosWish, SettingsState } from '../domain/hardware/hardware-change.ts';
+import type { BiosRequest, BiosValue, SettingsState } from '../domain/hardware/hardware-change.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { extendedMessages, fieldsOf, linkOf, textOf, textsOf, wordsOf } from './extended-error.ts';
 import { RedfishFailure } from './redfish-failure.ts';
@@ -22,12 +22,12 @@ interface Bios {
 
 const MAX_LISTED = 20;
 
-export async function compareBios(service: RedfishService, wish: BiosWish): Promise<SettingsState> {
+export async function compareBios(service: RedfishService, request: BiosRequest): Promise<SettingsState> {
   const bios = await readBios(service);
   const { current, pending, place } = bios;
-  checkKnown(service, current, wish);
-  const differing = Object.entries(wish).filter(([name, value]) => !isSame(current[name], value));
-  if (differing.length === 0) return { state: 'as_wanted', message: `${count(wish)} as wanted` };
+  checkKnown(service, current, request);
+  const differing = Object.entries(request).filter(([name, value]) => !isSame(current[name], value));
+  if (differing.length === 0) return { state: 'as_wanted', message: `${count(request)} as wanted` };
   const isStaged = place.path !== bios.resource.path;
   if (isStaged && differing.every(([name, value]) => isSame(pending[name], value)))
     return { state: 'staged', message: `${differing.map(([name]) => name).join(', ')} for the next reset` };
@@ -42,13 +42,13 @@ export async function compareBios(service: RedfishService, wish: BiosWish): Prom
 
 export async function stageBios(
   service: RedfishService,
-  wish: BiosWish,
+  request: BiosRequest,
   log: (text: string) => void,
 ): Promise<StartedTask | null> {
   const { resource, current, place } = await readBios(service);
-  checkKnown(service, current, wish);
-  checkAllowed(service, await registryOf(service, resource), wish);
-  const differing = Object.entries(wish).filter(([name, value]) => !isSame(current[name], value));
+  checkKnown(service, current, request);
+  checkAllowed(service, await registryOf(service, resource), request);
+  const differing = Object.entries(request).filter(([name, value]) => !isSame(current[name], value));
   const attributes = Object.fromEntries(
     differing.map(([name, value]) => [name, asTypeOf(current[name], value)]),
   );
@@ -84,8 +84,8 @@ async function readBios(service: RedfishService): Promise<Bios> {
   return { resource, current, place, pending: fieldsOf(place.fields.Attributes) };
 }
 
-function checkKnown({ where }: RedfishService, current: Fields, wish: BiosWish): void {
-  const unknown = Object.keys(wish).filter((name) => !Object.hasOwn(current, name));
+function checkKnown({ where }: RedfishService, current: Fields, request: BiosRequest): void {
+  const unknown = Object.keys(request).filter((name) => !Object.hasOwn(current, name));
   if (unknown.length > 0) throw refused(where, `it has no ${unknown.join(', ')}`);
 }
 
@@ -109,8 +109,12 @@ async function registryOf(service: RedfishService, bios: Resource): Promise<read
   return Array.isArray(attributes) ? attributes.map(fieldsOf) : null;
 }
 
-function checkAllowed({ where }: RedfishService, registry: readonly Fields[] | null, wish: BiosWish): void {
-  const problems = Object.entries(wish).flatMap(([name, value]) => {
+function checkAllowed(
+  { where }: RedfishService,
+  registry: readonly Fields[] | null,
+  request: BiosRequest,
+): void {
+  const problems = Object.entries(request).flatMap(([name, value]) => {
     const entry = registry?.find(({ AttributeName: each }) => each === name);
     const problem = entry ? problemOf(entry, value) : null;
     return problem === null ? [] : [`${name} ${problem}`];
@@ -150,8 +154,8 @@ function shown(value: unknown): string {
   return value === undefined || value === null || value === '' ? '(empty)' : String(value);
 }
 
-function count(wish: BiosWish): string {
-  const names = Object.keys(wish);
+function count(request: BiosRequest): string {
+  const names = Object.keys(request);
   return names.length > 3
     ? `${names.length} attributes are`
     : `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'}`;

@@ -1,6 +1,6 @@
 /** The order in which a system tries its boot options. It lasts, as opposed to the boot override (boot-override.ts). */
 
-import type { BootOrderWish, SettingsState } from '../domain/hardware/hardware-change.ts';
+import type { BootOrderRequest, SettingsState } from '../domain/hardware/hardware-change.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { applyTimeOf } from './bios-settings.ts';
 import { fieldsOf, linkOf, textOf, textsOf } from './extended-error.ts';
@@ -24,8 +24,11 @@ interface BootOption {
   readonly names: readonly string[];
 }
 
-export async function compareBootOrder(service: RedfishService, wish: BootOrderWish): Promise<SettingsState> {
-  const { current, wanted, pending } = await readBootOrder(service, wish);
+export async function compareBootOrder(
+  service: RedfishService,
+  request: BootOrderRequest,
+): Promise<SettingsState> {
+  const { current, wanted, pending } = await readBootOrder(service, request);
   if (isSame(current, wanted)) return { state: 'as_wanted', message: `boots from ${current.join(', ')}` };
   if (pending !== null && isSame(pending, wanted))
     return { state: 'staged', message: `${wanted.join(', ')} for the next reset` };
@@ -35,15 +38,15 @@ export async function compareBootOrder(service: RedfishService, wish: BootOrderW
 
 export async function stageBootOrder(
   service: RedfishService,
-  wish: BootOrderWish,
+  request: BootOrderRequest,
   log: (text: string) => void,
 ): Promise<StartedTask | null> {
-  const { current, wanted, property, place, settings } = await readBootOrder(service, wish);
+  const { current, wanted, property, place, settings } = await readBootOrder(service, request);
   log(`Setting the boot order: ${current.join(', ')} -> ${wanted.join(', ')}`);
   return service.change(place, { Boot: { [property]: wanted }, ...applyTimeOf(settings) });
 }
 
-async function readBootOrder(service: RedfishService, wish: BootOrderWish): Promise<BootOrder> {
+async function readBootOrder(service: RedfishService, request: BootOrderRequest): Promise<BootOrder> {
   const system = await service.system();
   const boot = fieldsOf(system.fields.Boot);
   const property = boot.BootOrderPropertySelection === 'AliasBootOrder' ? 'AliasBootOrder' : 'BootOrder';
@@ -57,7 +60,7 @@ async function readBootOrder(service: RedfishService, wish: BootOrderWish): Prom
   const isSettable = object !== null && Array.isArray(pending);
   return {
     current,
-    wanted: orderFor(service.where, wish, current, await optionsOf(service, boot, current)),
+    wanted: orderFor(service.where, request, current, await optionsOf(service, boot, current)),
     property,
     place: isSettable ? object : system,
     settings: isSettable ? settings : {},
@@ -100,7 +103,7 @@ function aliasOf(alias: string, name: string): string {
 /** What is named comes first; several options of one alias keep their order among themselves, and so do all others. */
 function orderFor(
   where: string,
-  wish: BootOrderWish,
+  request: BootOrderRequest,
   current: readonly string[],
   options: readonly BootOption[],
 ): string[] {
@@ -110,7 +113,7 @@ function orderFor(
   };
   const chosen: string[] = [];
   const unknown: string[] = [];
-  for (const entry of wish) {
+  for (const entry of request) {
     const found = options.filter(({ names }) => names.includes(entry)).map(({ reference }) => reference);
     if (found.length === 0) unknown.push(entry);
     chosen.push(...found.toSorted((one, other) => rank(one) - rank(other)));

@@ -3,9 +3,9 @@
  * override that some services report as continuous counts, and one that was used up reads as none.
  */
 import {
+  type BootOverrideRequest,
   type BootReading,
   type BootSource,
-  type BootWish,
   isBootSet,
 } from '../domain/hardware/boot-override.ts';
 import { sleep } from '../time/sleep.ts';
@@ -24,7 +24,7 @@ const TARGETS = {
   'uefi-target': ['UefiTarget'],
   'boot-option': ['UefiBootNext'],
   none: ['None'],
-} as const satisfies Record<BootWish['source'], readonly string[]>;
+} as const satisfies Record<BootOverrideRequest['source'], readonly string[]>;
 
 /** The property that has the path of a target. */
 const PATH_PROPERTIES: Partial<Record<BootSource, string>> = {
@@ -84,24 +84,24 @@ async function bootSettings(
 /** Returns what was read back. */
 export async function setBootSource(
   service: RedfishService,
-  wish: BootWish,
+  request: BootOverrideRequest,
   signal: AbortSignal,
   log: (text: string) => void,
 ): Promise<BootReading> {
   const { place, boot } = await bootSettings(service);
-  const override = overrideFor(service.where, wish, boot, await service.quirks());
+  const override = overrideFor(service.where, request, boot, await service.quirks());
   const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = override;
-  const property = PATH_PROPERTIES[wish.source];
-  const { path } = wish;
+  const property = PATH_PROPERTIES[request.source];
+  const { path } = request;
   const change = property === undefined || path === '' ? override : { ...override, [property]: path };
-  if (wish.lasts === 'always' && enabled === 'Once')
+  if (request.lasts === 'always' && enabled === 'Once')
     log('The BMC offers no lasting override: it is set for the next boot');
   log(`Setting the boot source to ${target} (${enabled}) over Redfish`);
   await service.change(place, { Boot: change });
   const until = performance.now() + service.limitMs;
   for (;;) {
     const read = await readBootOverride(service);
-    if (isBootSet(read, wish) || performance.now() > until) return read;
+    if (isBootSet(read, request) || performance.now() > until) return read;
     await sleep(READ_BACK_POLL_MS, signal);
     signal.throwIfAborted();
   }
@@ -124,10 +124,13 @@ export async function httpBootObstacle(service: RedfishService): Promise<string 
 }
 
 /** Why the service can't have the system boot so; null: it can. */
-export async function bootObstacle(service: RedfishService, wish: BootWish): Promise<string | null> {
+export async function bootObstacle(
+  service: RedfishService,
+  request: BootOverrideRequest,
+): Promise<string | null> {
   try {
     const { boot } = await bootSettings(service);
-    overrideFor(service.where, wish, boot, await service.quirks());
+    overrideFor(service.where, request, boot, await service.quirks());
     return null;
   } catch (error) {
     if (!(error instanceof RedfishFailure) || error.reason !== 'NotOffered') throw error;
@@ -142,8 +145,8 @@ export async function setHttpBoot(
   signal: AbortSignal,
 ): Promise<{ readonly source: BootSource; readonly uri: string | null }> {
   const { place, boot } = await bootSettings(service);
-  const wish = { source: 'http', lasts: 'once', mode: 'UEFI', path: '' } as const;
-  const change = overrideFor(service.where, wish, boot, await service.quirks());
+  const request = { source: 'http', lasts: 'once', mode: 'UEFI', path: '' } as const;
+  const change = overrideFor(service.where, request, boot, await service.quirks());
   await service.change(place, { Boot: { ...change, HttpBootUri: uri } });
   const until = performance.now() + service.limitMs;
   for (;;) {
@@ -162,7 +165,7 @@ interface Override {
 
 function overrideFor(
   where: string,
-  { source, lasts, mode }: BootWish,
+  { source, lasts, mode }: BootOverrideRequest,
   boot: Readonly<Record<string, unknown>>,
   { bootMode, cdTargets, overrideLengths }: VendorQuirk,
 ): Override {

@@ -3,7 +3,7 @@
  * written; otherwise the service fetches it by its address. What became of an update is what the inventory says afterwards.
  */
 import type { Readable } from 'node:stream';
-import type { FirmwareState, FirmwareWish } from '../domain/hardware/hardware-change.ts';
+import type { FirmwareRequest, FirmwareState } from '../domain/hardware/hardware-change.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { fieldsOf, linkOf, textOf, textsOf } from './extended-error.ts';
 import { firmwareName, firmwareVersion } from './firmware-name.ts';
@@ -28,12 +28,12 @@ interface Component {
 
 export async function compareFirmware(
   service: RedfishService,
-  wish: Pick<FirmwareWish, 'component' | 'version'>,
+  request: Pick<FirmwareRequest, 'component' | 'version'>,
 ): Promise<FirmwareState> {
-  const found = await componentsNamed(service, wish.component);
-  const others = found.filter(({ version }) => version !== wish.version);
+  const found = await componentsNamed(service, request.component);
+  const others = found.filter(({ version }) => version !== request.version);
   if (others.length === 0)
-    return { state: 'as_wanted', message: `${wish.component} has version ${wish.version}` };
+    return { state: 'as_wanted', message: `${request.component} has version ${request.version}` };
   const versions = [...new Set(others.map(({ version }) => version || 'an unknown version'))];
   return { state: 'differs', found: versions.join(', ') };
 }
@@ -41,12 +41,12 @@ export async function compareFirmware(
 /** Sends the image. Null: the service has no task for it. */
 export async function updateFirmware(
   service: RedfishService,
-  wish: FirmwareWish,
+  request: FirmwareRequest,
   image: FirmwareImage,
   log: (text: string) => void,
 ): Promise<StartedTask | null> {
   const update = await updateService(service);
-  const components = await componentsNamed(service, wish.component);
+  const components = await componentsNamed(service, request.component);
   checkTakes(service, update, image);
   const push = linkOf({ '@odata.id': update.fields.MultipartHttpPushUri });
   const simple = fieldsOf(fieldsOf(update.fields.Actions)['#UpdateService.SimpleUpdate']);
@@ -65,11 +65,11 @@ export async function updateFirmware(
     });
   }
   if (target === null) throw new RedfishFailure('NotOffered', service.where, 'it has no update of firmware');
-  log(`Having the BMC fetch ${image.name} from ${new URL(wish.image_url).host}`);
-  const protocol = new URL(wish.image_url).protocol === 'https:' ? 'HTTPS' : 'HTTP';
+  log(`Having the BMC fetch ${image.name} from ${new URL(request.image_url).host}`);
+  const protocol = new URL(request.image_url).protocol === 'https:' ? 'HTTPS' : 'HTTP';
   const protocols = textsOf(simple['TransferProtocol@Redfish.AllowableValues']);
   return service.post(target, {
-    ImageURI: wish.image_url,
+    ImageURI: request.image_url,
     ...(protocols.includes(protocol) && { TransferProtocol: protocol }),
     ...(targets.length > 0 && { Targets: targets }),
     ...applyTime,

@@ -49,8 +49,8 @@ export async function setPowerLimit(
   if (!place) throw new RedfishFailure('NotOffered', service.where, 'a limit of the power of the machine');
   if (place.reading.limitWatts === watts) return;
   checkRange(service.where, place.reading, watts);
-  const wish = watts === null ? 'Removing the power limit' : `Limiting the power to ${watts} W`;
-  call.log(`${wish} at ${place.resource.path} over Redfish`);
+  const change = watts === null ? 'Removing the power limit' : `Limiting the power to ${watts} W`;
+  call.log(`${change} at ${place.resource.path} over Redfish`);
   if (!(await switchCap(service, watts))) await service.change(place.resource, changeOf(place, watts));
   const until = performance.now() + service.limitMs;
   for (;;) {

@@ -5,10 +5,10 @@
 import {
   RAID_LEVELS,
   type RaidLevel,
+  type RaidRequest,
   type RaidState,
-  type RaidWish,
   type VolumeChange,
-  type VolumeWish,
+  type VolumeRequest,
 } from '../domain/hardware/hardware-change.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { fieldsOf, linkOf, textOf, textsOf } from './extended-error.ts';
@@ -43,11 +43,11 @@ const LEVEL_OF_TYPE: Readonly<Record<string, RaidLevel>> = {
 /** Controllers round what is asked for. */
 const SIZE_TOLERANCE = 0.02;
 
-export async function compareVolumes(service: RedfishService, wish: RaidWish): Promise<RaidState> {
-  const controllers = await controllersFor(service, wish);
-  const next = nextChange(service.where, controllers, wish);
+export async function compareVolumes(service: RedfishService, request: RaidRequest): Promise<RaidState> {
+  const controllers = await controllersFor(service, request);
+  const next = nextChange(service.where, controllers, request);
   if (next === null) {
-    const names = wish.volumes.map(({ name }) => name).join(', ');
+    const names = request.volumes.map(({ name }) => name).join(', ');
     return {
       state: 'as_wanted',
       message: names === '' ? 'there are no volumes' : `the volumes are ${names}`,
@@ -64,11 +64,11 @@ export async function compareVolumes(service: RedfishService, wish: RaidWish): P
 
 export async function changeVolume(
   service: RedfishService,
-  wish: RaidWish,
+  request: RaidRequest,
   change: VolumeChange,
   log: (text: string) => void,
 ): Promise<StartedTask | null> {
-  const controllers = await controllersFor(service, wish);
+  const controllers = await controllersFor(service, request);
   if (change.kind === 'delete') {
     const controller = controllers.find(({ volumes }) => volumes.some(({ path }) => path === change.path));
     if (!controller) return null;
@@ -96,10 +96,14 @@ function applyTimeOf({ fields }: Resource): Readonly<Record<string, string>> {
 }
 
 /** Null: everything is as wanted. What is in the way goes first. */
-function nextChange(where: string, controllers: readonly Controller[], wish: RaidWish): VolumeChange | null {
-  const missing: VolumeWish[] = [];
+function nextChange(
+  where: string,
+  controllers: readonly Controller[],
+  request: RaidRequest,
+): VolumeChange | null {
+  const missing: VolumeRequest[] = [];
   const kept = new Set<string>();
-  for (const wanted of wish.volumes) {
+  for (const wanted of request.volumes) {
     const controller = controllerOf(where, controllers, wanted);
     const drives = pathsOf(where, controller, wanted);
     const fitting = controller.volumes.filter(
@@ -110,7 +114,7 @@ function nextChange(where: string, controllers: readonly Controller[], wish: Rai
     else missing.push(wanted);
   }
   const others = controllers.flatMap(({ volumes }) => volumes.filter(({ path }) => !kept.has(path)));
-  if (wish.destroy_existing) {
+  if (request.destroy_existing) {
     const [first] = others;
     if (first) return { kind: 'delete', path: first.path, name: first.name };
   } else {
@@ -124,7 +128,7 @@ function nextChange(where: string, controllers: readonly Controller[], wish: Rai
   return volume ? { kind: 'create', volume } : null;
 }
 
-function isAsWanted(volume: Volume, wanted: VolumeWish, drives: readonly string[]): boolean {
+function isAsWanted(volume: Volume, wanted: VolumeRequest, drives: readonly string[]): boolean {
   const isSameSet =
     volume.drives.length === drives.length && drives.every((path) => volume.drives.includes(path));
   const { capacity_bytes: bytes } = wanted;
@@ -132,7 +136,7 @@ function isAsWanted(volume: Volume, wanted: VolumeWish, drives: readonly string[
   return volume.level === wanted.level && isSameSet && isSameSize;
 }
 
-async function controllersFor(service: RedfishService, { controller }: RaidWish): Promise<Controller[]> {
+async function controllersFor(service: RedfishService, { controller }: RaidRequest): Promise<Controller[]> {
   const system = await service.system();
   const path = linkOf(system.fields.Storage);
   const storages = path === null ? [] : await service.resources(path);
@@ -189,7 +193,7 @@ function volumeOf({ path, fields }: Resource): Volume {
 function controllerOf(
   where: string,
   controllers: readonly Controller[],
-  { name, drives }: VolumeWish,
+  { name, drives }: VolumeRequest,
 ): Controller {
   const found = controllers.find((each) =>
     drives.every((drive) => each.drives.some(({ names }) => names.includes(drive))),
@@ -205,7 +209,7 @@ function controllerOf(
   });
 }
 
-function pathsOf(where: string, controller: Controller, { name, drives }: VolumeWish): string[] {
+function pathsOf(where: string, controller: Controller, { name, drives }: VolumeRequest): string[] {
   const paths = drives.flatMap((drive) =>
     controller.drives.filter(({ names }) => names.includes(drive)).map(({ path }) => path),
   );

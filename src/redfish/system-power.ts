@@ -1,5 +1,5 @@
 /** The power of a system: its state, and the reset that changes it, chosen from what the service offers. */
-import { POWER_WISHES, type PowerWish } from '../domain/hardware/power-wish.ts';
+import { POWER_REQUESTS, type PowerRequest } from '../domain/hardware/power-request.ts';
 import { textOf } from './extended-error.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import type { RedfishService, Resource } from './redfish-service.ts';
@@ -30,17 +30,17 @@ export function powerOf(system: Resource, where: string): SystemPower {
  */
 export async function reset(
   service: RedfishService,
-  wish: PowerWish,
+  request: PowerRequest,
   log: (text: string) => void,
 ): Promise<void> {
   const system = await service.system();
-  const wanted = POWER_WISHES[wish].endsIn;
+  const wanted = POWER_REQUESTS[request].endsIn;
   if (wanted !== null && powerOf(system, service.where) === wanted && !isOnItsWay(system)) {
     log(`The machine is ${wanted}: nothing to do`);
     return;
   }
   const { target, offered } = await resetAction(service, system, '#ComputerSystem.Reset');
-  const type = chooseReset(service, POWER_WISHES[wish].redfish, offered);
+  const type = chooseReset(service, POWER_REQUESTS[request].redfish, offered);
   log(`Sending the reset ${type} over Redfish (${offeredText(offered)})`);
   try {
     await service.post(target, { ResetType: type });
@@ -52,9 +52,9 @@ export async function reset(
 }
 
 /** Whether the service can do it; one that lists nothing is believed to. */
-export async function offersReset(service: RedfishService, wish: PowerWish): Promise<boolean> {
+export async function offersReset(service: RedfishService, request: PowerRequest): Promise<boolean> {
   const { offered } = await resetAction(service, await service.system(), '#ComputerSystem.Reset');
-  return offered === null || POWER_WISHES[wish].redfish.some((type) => offered.includes(type));
+  return offered === null || POWER_REQUESTS[request].redfish.some((type) => offered.includes(type));
 }
 
 const isOnItsWay = ({ fields }: Resource) => /^Powering/.test(textOf(fields.PowerState));

@@ -31,7 +31,7 @@ export const CLUSTER = { targetClusterRef: 'cluster-a' };
 /** A string type, so that a test can also send an unknown type. */
 type AnyType = RunType | (string & {});
 
-export interface RunWish {
+export interface RunRequest {
   readonly requestId?: string;
   readonly planId?: string;
 }
@@ -40,14 +40,14 @@ export function startRun(
   { runs }: Pick<V1, 'runs'>,
   type: AnyType,
   machineId: string,
-  wish: RunWish = {},
+  request: RunRequest = {},
 ): Promise<Run> {
-  const { requestId = fresh('run-request'), planId = '' } = wish;
+  const { requestId = fresh('run-request'), planId = '' } = request;
   return runs.startRun({ type, machineId, requestId, planId });
 }
 
-export async function run(v1: V1, type: AnyType, machineId: string, wish: RunWish = {}): Promise<Run> {
-  return runEnded(v1, await startRun(v1, type, machineId, wish));
+export async function run(v1: V1, type: AnyType, machineId: string, request: RunRequest = {}): Promise<Run> {
+  return runEnded(v1, await startRun(v1, type, machineId, request));
 }
 
 export function runEnded({ runs }: Pick<V1, 'runs'>, { runId }: { runId: string }): Promise<Run> {
@@ -65,10 +65,10 @@ export function runAt({ runs }: Pick<V1, 'runs'>, { runId }: { runId: string }, 
   );
 }
 
-type PlanWish = Omit<MessageInitShape<typeof PlanSchema>, 'planId'>;
+type PlanRequest = Omit<MessageInitShape<typeof PlanSchema>, 'planId'>;
 
 /** A plan of a new id. */
-export async function newPlan(server: TestServer, steps: PlanWish['steps'], name = ''): Promise<Plan> {
+export async function newPlan(server: TestServer, steps: PlanRequest['steps'], name = ''): Promise<Plan> {
   return server.admin.createPlan({
     plan: { planId: fresh('plan'), displayName: name, ...(steps && { steps }) },
   });

@@ -22,12 +22,12 @@ afterAll(async () => {
 /** Watches until it has seen enough, then hangs up. */
 async function watch(
   { runs }: V1,
-  wish: { filter?: string; cursor?: string; sendSynced?: boolean },
+  request: { filter?: string; cursor?: string; sendSynced?: boolean },
   isEnough: (seen: readonly RunEvent[]) => boolean,
   onSynced: () => unknown = () => {},
 ): Promise<RunEvent[]> {
   const seen: RunEvent[] = [];
-  for await (const event of runs.watchRuns({ sendSynced: true, ...wish })) {
+  for await (const event of runs.watchRuns({ sendSynced: true, ...request })) {
     seen.push(event);
     if (event.kind === RunEvent_Kind.SYNCED) void onSynced();
     if (isEnough(seen)) break;

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-interface Wish {
+interface MachineRequest {
   readonly rack?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly service?: string;
@@ -42,7 +42,10 @@ interface Wish {
 const rollouts = (token = server.adminToken) => server.client(RolloutService, token);
 
 /** Machines in service, at once. Their reboots hang. */
-async function machines(count: number, { rack = '', labels = {}, service, phase = 'READY' }: Wish = {}) {
+async function machines(
+  count: number,
+  { rack = '', labels = {}, service, phase = 'READY' }: MachineRequest = {},
+) {
   const ids = Array.from({ length: count }, () => fresh('b'));
   for (const machineId of ids) {
     await server.machines.registerMachine({

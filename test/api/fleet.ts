@@ -29,13 +29,13 @@ const WAY_TO = {
   READY: ['ENTER_MAINTENANCE', 'EXIT_MAINTENANCE'],
 } as const satisfies Record<Phase, readonly PhaseGatedType[]>;
 
-export interface MachineWish {
+export interface MachineRequest {
   readonly phase?: Phase;
   readonly labels?: Readonly<Record<string, string>>;
   readonly spec?: MessageInitShape<typeof MachineSpecSchema>;
 }
 
-export interface StartWish {
+export interface StartRequest {
   readonly requestId?: string;
   readonly imageRef?: string;
 }
@@ -49,11 +49,11 @@ export function fresh(prefix: string): string {
 }
 
 /** Registers a quick machine and brings it into its phase. */
-export async function newMachine(server: TestServer, wish: MachineWish = {}): Promise<string> {
+export async function newMachine(server: TestServer, request: MachineRequest = {}): Promise<string> {
   const machineId = fresh('machine');
-  const labels = { 'fake/step-ms': '1', ...wish.labels };
-  await server.machines.registerMachine({ machine: { machineId, labels, spec: wish.spec ?? {} } });
-  for (const type of WAY_TO[wish.phase ?? 'FACTORY_READY']) await run(server, type, machineId);
+  const labels = { 'fake/step-ms': '1', ...request.labels };
+  await server.machines.registerMachine({ machine: { machineId, labels, spec: request.spec ?? {} } });
+  for (const type of WAY_TO[request.phase ?? 'FACTORY_READY']) await run(server, type, machineId);
   return machineId;
 }
 
@@ -61,9 +61,9 @@ export function start(
   server: Pick<TestServer, 'machines'>,
   type: PhaseGatedType,
   machineId: string,
-  wish: StartWish = {},
+  request: StartRequest = {},
 ): Promise<Operation> {
-  const { requestId = fresh('request'), imageRef = '' } = wish;
+  const { requestId = fresh('request'), imageRef = '' } = request;
   return server.machines[START_CALLS[type]]({ machineId, requestId, imageRef });
 }
 
@@ -71,9 +71,9 @@ export async function run(
   server: TestServer,
   type: PhaseGatedType,
   machineId: string,
-  wish: StartWish = {},
+  request: StartRequest = {},
 ): Promise<Operation> {
-  return ended(server, await start(server, type, machineId, wish));
+  return ended(server, await start(server, type, machineId, request));
 }
 
 export function ended(server: TestServer, { operationId }: { operationId: string }): Promise<Operation> {

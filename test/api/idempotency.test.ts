@@ -103,11 +103,11 @@ describe('the same request id', () => {
     ['another type', 'REBOOT', {}],
     ['another image', 'REIMAGE', { imageRef: 'debian-13' }],
     ['no image', 'REIMAGE', {}],
-  ] as const)('with %s is refused, and names the operation that has it', async (_what, type, wish) => {
+  ] as const)('with %s is refused, and names the operation that has it', async (_what, type, content) => {
     const machineId = await newMachine(server, { phase: 'MAINTENANCE' });
     const { operationId } = await run(server, 'REIMAGE', machineId, { ...REQUEST, imageRef: 'rhel-9' });
     const counts = await rowCounts(server);
-    expect(await refusal(start(server, type, machineId, { ...REQUEST, ...wish }))).toMatchObject({
+    expect(await refusal(start(server, type, machineId, { ...REQUEST, ...content }))).toMatchObject({
       code: 'ALREADY_EXISTS',
       reason: 'REQUEST_ID_REUSED',
       metadata: { operation_id: operationId, machine_id: machineId, request_id: REQUEST.requestId },

@@ -32,9 +32,9 @@ afterAll(async () => {
 
 const DAY_MS = 86_400_000;
 
-async function newToken(wish: { readonly expiresInMs?: number; readonly noExpiry?: true } = {}) {
+async function newToken(request: { readonly expiresInMs?: number; readonly noExpiry?: true } = {}) {
   const name = fresh('token');
-  const { expiresInMs, noExpiry = false } = wish;
+  const { expiresInMs, noExpiry = false } = request;
   const expiry = expiresInMs ? { expiresAt: timestampFromMs(Date.now() + expiresInMs) } : { noExpiry };
   const { token, secret } = await server.admin.createToken({ name, role: 'viewer', ...expiry });
   return { name, secret, expiresAt: token?.expiresAt && timestampDate(token.expiresAt) };

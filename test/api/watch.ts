@@ -5,7 +5,7 @@ import { progressFromStored } from '../../src/store/operations/stored-progress.t
 import type { TestServer } from '../parts/server.ts';
 import { phaseOf } from './fleet.ts';
 
-interface Wish {
+interface WatchRequest {
   readonly filter?: string;
   readonly cursor?: string;
   readonly sendSynced?: boolean;
@@ -14,13 +14,13 @@ interface Wish {
 /** Watches until it has seen enough, then hangs up. */
 export async function watch(
   from: TestServer,
-  wish: Wish,
+  request: WatchRequest,
   isEnough: (event: OperationEvent) => boolean,
   onSynced: () => unknown = () => {},
 ): Promise<OperationEvent[]> {
   const seen: OperationEvent[] = [];
   let work: Promise<unknown> = Promise.resolve();
-  for await (const event of from.operations.watchOperations({ sendSynced: true, ...wish })) {
+  for await (const event of from.operations.watchOperations({ sendSynced: true, ...request })) {
     seen.push(event);
     if (event.kind === OperationEvent_Kind.SYNCED) {
       work = Promise.resolve(onSynced());

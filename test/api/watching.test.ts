@@ -57,8 +57,8 @@ test('a watch that does not ask for SYNCED has a snapshot in every event, and re
   }
   expect(batch.map(({ kind }) => OperationEvent_Kind[kind])).toEqual(['SNAPSHOT', 'SNAPSHOT', 'SNAPSHOT']);
   const later = await Promise.all(rebooted);
-  const wish = { filter, cursor: batch.at(-1)?.cursor ?? '', sendSynced: false };
-  const seen = await watch(server, wish, ends(3));
+  const request = { filter, cursor: batch.at(-1)?.cursor ?? '', sendSynced: false };
+  const seen = await watch(server, request, ends(3));
   for (const { snapshot, cursor } of [...batch.slice(-1), ...seen])
     expect([snapshot?.machineId, cursor]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
   const ids = later.map(({ operationId }) => operationId);

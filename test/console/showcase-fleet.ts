@@ -137,13 +137,13 @@ async function fillMachine(server: TestServer, n: number): Promise<string> {
     return '';
   }
   await run(server, 'ENTER_MAINTENANCE', machineId);
-  const wish = { imageRef: 'ubuntu-24.04' };
+  const request = { imageRef: 'ubuntu-24.04' };
   if (outcome === 'works') {
-    const operation = await start(server, 'REIMAGE', machineId, wish);
+    const operation = await start(server, 'REIMAGE', machineId, request);
     await waitingAt(server, operation, 'repave');
     return operation.operationId;
   }
-  const { operationId } = await run(server, 'REIMAGE', machineId, wish);
+  const { operationId } = await run(server, 'REIMAGE', machineId, request);
   if (outcome === 'serves') await run(server, 'EXIT_MAINTENANCE', machineId);
   return operationId;
 }

@@ -54,9 +54,9 @@ beforeAll(async () => {
     });
     return machineId;
   };
-  const wish = { phase: 'MAINTENANCE' } as const;
+  const request = { phase: 'MAINTENANCE' } as const;
   ids = await Promise.all(
-    Array.from({ length: MACHINES }, () => newMachine(theServer(), wish).then(slowDown)),
+    Array.from({ length: MACHINES }, () => newMachine(theServer(), request).then(slowDown)),
   );
 });
 

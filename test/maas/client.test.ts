@@ -149,7 +149,7 @@ describe('the life of a machine', () => {
     });
   });
 
-  it('is refused with the words of MAAS where the wish is wrong', async () => {
+  it('is refused with the words of MAAS where the request is wrong', async () => {
     const id = await at('Ready');
     const failure = await failureOf(maas.deploy(call, id, { ...DEPLOYMENT, distroSeries: 'warty' }));
     expect(failure).toMatchObject({ class: 'needs_human', code: 'MAAS_REFUSED' });

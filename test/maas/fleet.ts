@@ -145,9 +145,9 @@ export async function statusOf(server: TestServer, machineId: string) {
 /** Onboarded and in service. `commissioned`: MAAS knows it and has commissioned it before. */
 export async function machineInService(
   server: TestServer,
-  { commissioned, ...wish }: NewMachine & { readonly commissioned?: MaasSite } = {},
+  { commissioned, ...request }: NewMachine & { readonly commissioned?: MaasSite } = {},
 ): Promise<{ id: string; mac: string }> {
-  const machine = await newMachine(server, wish);
+  const machine = await newMachine(server, request);
   await commissioned?.simulator.admin.addMachine({ mac_addresses: [machine.mac], status: 'Ready' });
   const operation = await ended(server, await onboard(server, machine.id));
   if (operation.status !== 'completed') throw new Error(`not onboarded: ${operation.error?.message}`);

@@ -19,7 +19,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-interface Wish {
+interface MachineRequest {
   readonly labels?: Readonly<Record<string, string>>;
   readonly phase?: string;
   readonly racks?: number;
@@ -28,7 +28,7 @@ interface Wish {
 /** READY machines whose steps take a millisecond. */
 async function machines(
   count: number,
-  { labels = {}, phase = 'READY', racks = 1 }: Wish = {},
+  { labels = {}, phase = 'READY', racks = 1 }: MachineRequest = {},
 ): Promise<string[]> {
   const name = fresh('fleet');
   const rows = await server.sql<{ machine_id: string }>(

@@ -62,8 +62,8 @@ async function held<T>(start: () => Promise<T>): Promise<T> {
 describe('a scope of a pool', () => {
   let inPool: TenantClients;
   beforeAll(async () => {
-    const wish = { name: 'acme-in-pool', role: 'admin', scope: `pool=${acme.pool}` };
-    inPool = as(server, (await server.admin.createToken(wish)).secret);
+    const request = { name: 'acme-in-pool', role: 'admin', scope: `pool=${acme.pool}` };
+    inPool = as(server, (await server.admin.createToken(request)).secret);
   });
 
   test('is the machines of the pool', async () => {

@@ -17,8 +17,8 @@ beforeAll(async () => {
   server = await startTestServer();
   await addMachines('acme', 0, OWN);
   await addMachines('other', 0, 2_000);
-  const wish = { name: 'acme', role: 'viewer', scope: 'customer_id=acme AND location.site=ams1' };
-  scoped = as(server, (await server.admin.createToken(wish)).secret);
+  const request = { name: 'acme', role: 'viewer', scope: 'customer_id=acme AND location.site=ams1' };
+  scoped = as(server, (await server.admin.createToken(request)).secret);
 });
 afterAll(() => server?.stop());
 

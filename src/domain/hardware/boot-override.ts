@@ -29,7 +29,7 @@ export const BOOT_SOURCES = {
 export type WantedBootSource = keyof typeof BOOT_SOURCES;
 export const BOOT_SOURCE_NAMES = Object.keys(BOOT_SOURCES) as WantedBootSource[];
 
-export interface BootWish {
+export interface BootOverrideRequest {
   readonly source: WantedBootSource;
   readonly lasts: 'once' | 'always';
   /** Null: as the system is set up. */
@@ -52,8 +52,11 @@ export interface BootReading {
 const BOOT_OPTION = /^Boot[0-9A-Fa-f]{4}$/;
 const MAX_PATH = 1000;
 
-/** What is wrong with the path of a wish; null: nothing. */
-export function bootPathProblem({ source, path }: Pick<BootWish, 'source' | 'path'>): string | null {
+/** What is wrong with the path of a request; null: nothing. */
+export function bootPathProblem({
+  source,
+  path,
+}: Pick<BootOverrideRequest, 'source' | 'path'>): string | null {
   if (path.length > MAX_PATH) return `must be at most ${MAX_PATH} characters`;
   switch (source) {
     case 'uefi-target':
@@ -74,6 +77,6 @@ function addressProblem(path: string): string | null {
 }
 
 /** Whether the BMC says what was asked for. A one-time override that some report as continuous counts. */
-export function isBootSet(read: BootReading, wish: BootWish): boolean {
-  return read.source === wish.source && (wish.path === '' || read.path === wish.path);
+export function isBootSet(read: BootReading, request: BootOverrideRequest): boolean {
+  return read.source === request.source && (request.path === '' || read.path === request.path);
 }

@@ -17,7 +17,7 @@ export const BURN_IN_TEST_NAMES = Object.keys(BURN_IN_TESTS) as BurnInTest[];
 /** What the machine boots its installer for. */
 export type BurnInPurpose = 'test' | 'inspection';
 
-export interface BurnInWish {
+export interface BurnInRequest {
   readonly purpose: BurnInPurpose;
   readonly tests: readonly BurnInTest[];
   readonly seconds: number;
@@ -38,7 +38,7 @@ export interface BurnInResult {
 /** `ordered`: it waits for the machine's boot. */
 export type BurnInState = 'ordered' | 'running' | 'passed' | 'failed';
 
-export interface BurnIn extends BurnInWish {
+export interface BurnIn extends BurnInRequest {
   readonly machineId: string;
   readonly operationId: string;
   /** Of the attempt that ordered it. */
@@ -78,8 +78,8 @@ export function burnInOutcome(results: readonly BurnInResult[]): 'passed' | 'fai
   return isBad || !results.some(({ result }) => result === 'passed') ? 'failed' : 'passed';
 }
 
-/** The wish of an inspection. */
-export const INSPECTION_WISH: BurnInWish = { purpose: 'inspection', tests: [], seconds: 1 };
+/** The request of an inspection. */
+export const INSPECTION_REQUEST: BurnInRequest = { purpose: 'inspection', tests: [], seconds: 1 };
 
 /** One sentence that names the parts. */
 export function burnInText({ results, error }: Pick<BurnIn, 'results' | 'error'>): string {

@@ -26,12 +26,12 @@ export type SettingsState =
 
 export type BiosValue = string | number | boolean;
 /** Values of BIOS attributes, by name. */
-export type BiosWish = Readonly<Record<string, BiosValue>>;
+export type BiosRequest = Readonly<Record<string, BiosValue>>;
 
 /** What the machine boots from, first choice first: references, names or aliases of boot options. What is not named follows. */
-export type BootOrderWish = readonly string[];
+export type BootOrderRequest = readonly string[];
 
-export interface FirmwareWish {
+export interface FirmwareRequest {
   /** An entry of the firmware inventory: its id, its name, or the part that the id ends with. */
   readonly component: string;
   readonly version: string;
@@ -57,7 +57,7 @@ export const RAID_LEVELS = {
 } as const satisfies Record<string, number>;
 export type RaidLevel = keyof typeof RAID_LEVELS;
 
-export interface VolumeWish {
+export interface VolumeRequest {
   readonly name: string;
   readonly level: RaidLevel;
   /** Serial numbers, ids or names. */
@@ -66,17 +66,17 @@ export interface VolumeWish {
   readonly capacity_bytes: number;
 }
 
-export interface RaidWish {
+export interface RaidRequest {
   /** The id of the storage controller; empty: the one that has the drives. */
   readonly controller: string;
-  readonly volumes: readonly VolumeWish[];
+  readonly volumes: readonly VolumeRequest[];
   readonly destroy_existing: boolean;
 }
 
-/** One change that leads towards the wish. */
+/** One change that leads towards the request. */
 export type VolumeChange =
   | { readonly kind: 'delete'; readonly path: string; readonly name: string }
-  | { readonly kind: 'create'; readonly volume: VolumeWish };
+  | { readonly kind: 'create'; readonly volume: VolumeRequest };
 
 export type RaidState =
   | { readonly state: 'as_wanted'; readonly message: string }

@@ -1,5 +1,5 @@
 /** An install profile says how a machine is installed over the network. The REST API and the CLI call it a workflow. */
-import type { BurnInWish } from '../hardware/burn-in.ts';
+import type { BurnInRequest } from '../hardware/burn-in.ts';
 import { type DiskRule, diskWords } from './disk-rule.ts';
 
 export interface InstallProfile {
@@ -97,7 +97,7 @@ const ERASE_PROFILE: InstallProfile = {
 };
 
 /** Tests a machine, and writes nothing. Sites have no profile of their own for it. */
-export function burnInProfile({ tests, seconds }: BurnInWish): InstallProfile {
+export function burnInProfile({ tests, seconds }: BurnInRequest): InstallProfile {
   return {
     name: 'burn-in',
     description: "Ingot's own installer as it tests a machine",

@@ -8,7 +8,7 @@ import {
   type BurnInResult,
   burnInOutcome,
   burnInText,
-  INSPECTION_WISH,
+  INSPECTION_REQUEST,
   withMissingResults,
 } from '../../domain/hardware/burn-in.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
@@ -36,7 +36,7 @@ export function createBurnInOrders(
   const { database, now } = dependencies;
   return {
     check(_machine, arch) {
-      const prepared = preparedBurnIn(dependencies, INSPECTION_WISH, arch);
+      const prepared = preparedBurnIn(dependencies, INSPECTION_REQUEST, arch);
       if ('code' in prepared)
         throw new StepFailure({
           class: 'permanent',

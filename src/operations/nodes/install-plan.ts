@@ -7,7 +7,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Scope } from '../../domain/access/scope.ts';
 import { type Fault, unmetPrecondition } from '../../domain/error/fault.ts';
-import type { BurnInWish } from '../../domain/hardware/burn-in.ts';
+import type { BurnInRequest } from '../../domain/hardware/burn-in.ts';
 import { type InstallerArch, installerArchOf, installerFile } from '../../domain/install/architecture.ts';
 import {
   BUILT_IN_PROFILE,
@@ -216,10 +216,10 @@ export function preparedErase(
 /** The profile that tests the machine. */
 export function preparedBurnIn(
   { bootDir }: Pick<InstallPlanDependencies, 'bootDir'>,
-  wish: BurnInWish,
+  request: BurnInRequest,
   arch: string,
 ): InstallProfile | InstallObstacle {
-  return bootable(bootDir, burnInProfile(wish), arch, INTERFACES.burnIn);
+  return bootable(bootDir, burnInProfile(request), arch, INTERFACES.burnIn);
 }
 
 /** Ingot's installer has files for each architecture; other files are used as they are. */

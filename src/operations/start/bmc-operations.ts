@@ -1,7 +1,7 @@
 /** What operators do through a machine's BMC, as operations of one step (docs/bmc.md). */
 import { Fault } from '../../domain/error/fault.ts';
-import type { BootWish } from '../../domain/hardware/boot-override.ts';
-import { POWER_WISHES, type PowerWish } from '../../domain/hardware/power-wish.ts';
+import type { BootOverrideRequest } from '../../domain/hardware/boot-override.ts';
+import { POWER_REQUESTS, type PowerRequest } from '../../domain/hardware/power-request.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { BmcOperationType } from '../../domain/operation/operation-type.ts';
@@ -42,11 +42,11 @@ function startVerb(dependencies: StartDependencies, call: MachineCall, verb: Bmc
 export function changePower(
   dependencies: StartDependencies,
   call: MachineCall,
-  action: PowerWish,
+  action: PowerRequest,
 ): Promise<Operation> {
   // An operating system may take minutes to go down. What can't be seen is sent once.
   const timeoutSeconds = action === 'shutdown' ? 900 : 300;
-  const maxRetries = POWER_WISHES[action].endsIn === null ? 0 : 1;
+  const maxRetries = POWER_REQUESTS[action].endsIn === null ? 0 : 1;
   return startVerb(dependencies, call, {
     type: 'POWER',
     step: { name: 'power', kind: 'power', config: { action }, timeoutSeconds, maxRetries },
@@ -69,9 +69,9 @@ export function setPowerCap(
 export function setBootOverride(
   dependencies: StartDependencies,
   call: MachineCall,
-  wish: BootWish,
+  request: BootOverrideRequest,
 ): Promise<Operation> {
-  const { source, lasts, mode, path } = wish;
+  const { source, lasts, mode, path } = request;
   return startVerb(dependencies, call, {
     type: 'BMC',
     step: {

@@ -6,8 +6,8 @@ import type { BmcAdministration } from '../bmc-administration.ts';
 export function administrationBy(of: (machine: Machine) => BmcAdministration): BmcAdministration {
   return {
     power: async (call) => of(call.machine).power(call),
-    offersPower: async (call, wish) => of(call.machine).offersPower(call, wish),
-    changePower: async (call, wish) => of(call.machine).changePower(call, wish),
+    offersPower: async (call, request) => of(call.machine).offersPower(call, request),
+    changePower: async (call, request) => of(call.machine).changePower(call, request),
     indicator: async (call) => of(call.machine).indicator(call),
     setIndicator: async (call, to) => of(call.machine).setIndicator(call, to),
     powerReading: async (call) => of(call.machine).powerReading(call),
@@ -16,7 +16,7 @@ export function administrationBy(of: (machine: Machine) => BmcAdministration): B
     clearLog: async (call) => of(call.machine).clearLog(call),
     resetBmc: async (call) => of(call.machine).resetBmc(call),
     bootOverride: async (call) => of(call.machine).bootOverride(call),
-    setBootOverride: async (call, wish) => of(call.machine).setBootOverride(call, wish),
+    setBootOverride: async (call, request) => of(call.machine).setBootOverride(call, request),
     certificate: async (call) => of(call.machine).certificate(call),
     rotation: (machine) => of(machine).rotation(machine),
     passwordState: async (call, likely) => of(call.machine).passwordState(call, likely),

@@ -1,7 +1,7 @@
 /** What a BMC does beside booting its machine, over IPMI and DCMI. */
-import type { BootReading, BootSource, BootWish } from '../../domain/hardware/boot-override.ts';
+import type { BootOverrideRequest, BootReading, BootSource } from '../../domain/hardware/boot-override.ts';
 import { isBootSet } from '../../domain/hardware/boot-override.ts';
-import { POWER_WISHES } from '../../domain/hardware/power-wish.ts';
+import { POWER_REQUESTS } from '../../domain/hardware/power-request.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { BmcAdministration } from '../bmc-administration.ts';
 import type { ProviderCall } from '../provider.ts';
@@ -14,7 +14,7 @@ import { type IpmiBootDevice, parseBootFlags, parseBootOptions } from './boot-fl
 import { KEEP_FLAGS } from './ipmi-control.ts';
 import { parseIndicator, parseLogEntries, parsePowerReading, parseUserId } from './ipmi-texts.ts';
 
-const DEVICES: Partial<Record<BootWish['source'], IpmiBootDevice>> = {
+const DEVICES: Partial<Record<BootOverrideRequest['source'], IpmiBootDevice>> = {
   none: 'none',
   pxe: 'pxe',
   disk: 'disk',
@@ -29,8 +29,8 @@ export function createIpmiAdministration(
 ): BmcAdministration {
   return {
     power: (call) => bmcs.use(call, powerOf),
-    offersPower: async (_call, wish) => POWER_WISHES[wish].ipmi !== null,
-    changePower: (call, wish) => bmcs.use(call, (bmc) => changePower(bmc, call, wish)),
+    offersPower: async (_call, request) => POWER_REQUESTS[request].ipmi !== null,
+    changePower: (call, request) => bmcs.use(call, (bmc) => changePower(bmc, call, request)),
     indicator: (call) => bmcs.use(call, async (bmc) => parseIndicator(await bmc.ask('chassis', 'status'))),
     setIndicator: (call, to) =>
       bmcs.use(call, async (bmc) => {
@@ -51,7 +51,7 @@ export function createIpmiAdministration(
         await bmc.send('mc', 'reset', 'cold');
       }),
     bootOverride: (call) => bmcs.use(call, (bmc) => readBoot(bmc, configuration)),
-    setBootOverride: (call, wish) => bmcs.use(call, (bmc) => setBoot(bmc, configuration, call, wish)),
+    setBootOverride: (call, request) => bmcs.use(call, (bmc) => setBoot(bmc, configuration, call, request)),
     certificate: async (call) => {
       throw notOfIpmi(call, 'has no certificate');
     },
@@ -65,9 +65,13 @@ export function createIpmiAdministration(
   };
 }
 
-async function changePower(bmc: Bmc, call: ProviderCall, wish: keyof typeof POWER_WISHES): Promise<void> {
-  const { ipmi: command, endsIn } = POWER_WISHES[wish];
-  if (command === null) throw notOfIpmi(call, `has no command for ${wish}`);
+async function changePower(
+  bmc: Bmc,
+  call: ProviderCall,
+  request: keyof typeof POWER_REQUESTS,
+): Promise<void> {
+  const { ipmi: command, endsIn } = POWER_REQUESTS[request];
+  if (command === null) throw notOfIpmi(call, `has no command for ${request}`);
   if (endsIn !== null && (await powerOf(bmc)) === endsIn) {
     call.log(`The machine is ${endsIn}: nothing to do`);
     return;
@@ -100,20 +104,20 @@ async function setBoot(
   bmc: Bmc,
   configuration: BmcConfiguration,
   call: ProviderCall,
-  wish: BootWish,
+  request: BootOverrideRequest,
 ): Promise<void> {
-  const device = DEVICES[wish.source];
-  if (device === undefined) throw notOfIpmi(call, `has no boot from ${wish.source}`);
-  call.log(`Setting the boot device to ${device} (${wish.lasts}) over IPMI`);
+  const device = DEVICES[request.source];
+  if (device === undefined) throw notOfIpmi(call, `has no boot from ${request.source}`);
+  call.log(`Setting the boot device to ${device} (${request.lasts}) over IPMI`);
   await unlessRefused(() => bmc.send(...KEEP_FLAGS));
   const options = [
-    ...(wish.lasts === 'always' ? ['persistent'] : []),
-    ...(wish.mode === 'UEFI' ? ['efiboot'] : []),
+    ...(request.lasts === 'always' ? ['persistent'] : []),
+    ...(request.mode === 'UEFI' ? ['efiboot'] : []),
   ];
   const option = options.length === 0 ? [] : [`options=${options.join(',')}`];
   await bmc.send('chassis', 'bootdev', device, ...option);
   const read = await readBoot(bmc, configuration);
-  if (!isBootSet(read, wish)) throw bootDeviceNotSet(bmc.where, wish.source, read.source);
+  if (!isBootSet(read, request)) throw bootDeviceNotSet(bmc.where, request.source, read.source);
   call.log(`The BMC says: next boot from ${read.source}`);
 }
 

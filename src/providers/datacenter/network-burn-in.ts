@@ -23,12 +23,12 @@ export function burnInByReports(
       if (found === null || found.key !== call.key || needsReboot(found)) return null;
       return { ...found, pollAfterMs: POLL_AFTER_MS };
     },
-    async start(call, wish) {
+    async start(call, request) {
       const { machineId } = call.machine;
       const operationId = operationOf(call);
       call.signal.throwIfAborted();
       call.checkHeld();
-      await burnIns.order({ ...wish, machineId, operationId, key: call.key });
+      await burnIns.order({ ...request, machineId, operationId, key: call.key });
       const found = await burnIns.read(machineId, operationId);
       if (found && !needsReboot(found)) return;
       call.log('Queued for a burn-in');

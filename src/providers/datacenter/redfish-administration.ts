@@ -16,8 +16,8 @@ import { bootDeviceNotSet } from './bmc-refusal.ts';
 export function createRedfishAdministration(services: RedfishServices, logins: BmcLogins): BmcAdministration {
   return {
     power: (call) => services.use(call, async (service) => powerOf(await service.system(), service.where)),
-    offersPower: (call, wish) => services.use(call, (service) => offersReset(service, wish)),
-    changePower: (call, wish) => services.use(call, (service) => reset(service, wish, call.log)),
+    offersPower: (call, request) => services.use(call, (service) => offersReset(service, request)),
+    changePower: (call, request) => services.use(call, (service) => reset(service, request, call.log)),
     indicator: (call) => services.use(call, readIndicator),
     setIndicator: (call, to) => services.use(call, (service) => setIndicator(service, to, call)),
     powerReading: (call) => services.use(call, readPower),
@@ -26,10 +26,10 @@ export function createRedfishAdministration(services: RedfishServices, logins: B
     clearLog: (call) => services.use(call, (service) => clearEventLog(service, call.log)),
     resetBmc: (call) => services.use(call, (service) => resetManager(service, call.log)),
     bootOverride: (call) => services.use(call, readBootOverride),
-    setBootOverride: (call, wish) =>
+    setBootOverride: (call, request) =>
       services.use(call, async (service) => {
-        const read = await setBootSource(service, wish, call.signal, call.log);
-        if (!isBootSet(read, wish)) throw bootDeviceNotSet(service.where, wish.source, read.source);
+        const read = await setBootSource(service, request, call.signal, call.log);
+        if (!isBootSet(read, request)) throw bootDeviceNotSet(service.where, request.source, read.source);
         call.log(`The BMC says: next boot from ${read.source}`);
       }),
     certificate: (call) => services.certificate(call),

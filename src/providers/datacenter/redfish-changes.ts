@@ -1,6 +1,6 @@
 /** Changes of hardware over Redfish, by capability. */
 import { type CheckedDownloads, NotDownloaded } from '../../connections/checked-downloads.ts';
-import type { FirmwareWish } from '../../domain/hardware/hardware-change.ts';
+import type { FirmwareRequest } from '../../domain/hardware/hardware-change.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { compareBios, stageBios } from '../../redfish/bios-settings.ts';
 import { compareBootOrder, stageBootOrder } from '../../redfish/boot-order.ts';
@@ -29,23 +29,23 @@ export function createRedfishChanges(use: UseRedfish, downloads: CheckedDownload
   return {
     bios: {
       ...tasks,
-      compare: (call, wish) => use(call, (service) => compareBios(service, wish)),
-      stage: (call, wish) =>
-        use(call, async (service) => started(service, await stageBios(service, wish, call.log))),
+      compare: (call, request) => use(call, (service) => compareBios(service, request)),
+      stage: (call, request) =>
+        use(call, async (service) => started(service, await stageBios(service, request, call.log))),
     },
     bootOrder: {
       ...tasks,
-      compare: (call, wish) => use(call, (service) => compareBootOrder(service, wish)),
-      stage: (call, wish) =>
-        use(call, async (service) => started(service, await stageBootOrder(service, wish, call.log))),
+      compare: (call, request) => use(call, (service) => compareBootOrder(service, request)),
+      stage: (call, request) =>
+        use(call, async (service) => started(service, await stageBootOrder(service, request, call.log))),
     },
     firmware: {
       ...tasks,
-      compare: (call, wish) => use(call, (service) => compareFirmware(service, wish)),
-      update: (call, wish) =>
-        checkedImage(downloads, call, wish, (image) =>
+      compare: (call, request) => use(call, (service) => compareFirmware(service, request)),
+      update: (call, request) =>
+        checkedImage(downloads, call, request, (image) =>
           use(call, async (service) =>
-            started(service, await updateFirmware(service, wish, image, call.log)),
+            started(service, await updateFirmware(service, request, image, call.log)),
           ),
         ),
       findUpdate: (call) =>
@@ -56,9 +56,11 @@ export function createRedfishChanges(use: UseRedfish, downloads: CheckedDownload
     },
     volumes: {
       ...tasks,
-      compare: (call, wish) => use(call, (service) => compareVolumes(service, wish)),
-      change: (call, wish, change) =>
-        use(call, async (service) => started(service, await changeVolume(service, wish, change, call.log))),
+      compare: (call, request) => use(call, (service) => compareVolumes(service, request)),
+      change: (call, request, change) =>
+        use(call, async (service) =>
+          started(service, await changeVolume(service, request, change, call.log)),
+        ),
     },
     drives: {
       ...tasks,
@@ -74,7 +76,7 @@ export function createRedfishChanges(use: UseRedfish, downloads: CheckedDownload
 async function checkedImage<T>(
   downloads: CheckedDownloads,
   call: ProviderCall,
-  { image_url: url, sha256 }: FirmwareWish,
+  { image_url: url, sha256 }: FirmwareRequest,
   work: (image: FirmwareImage) => Promise<T>,
 ): Promise<T> {
   call.checkHeld();

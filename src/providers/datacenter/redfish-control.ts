@@ -42,13 +42,13 @@ export function createRedfishControl(
       services.use(call, async (service) => {
         const source = SOURCES[device as keyof typeof SOURCES];
         if (source === undefined) throw new TypeError(`${device} is no boot device`);
-        const wish = {
+        const request = {
           source,
           lasts: boot.persistent ? 'always' : 'once',
           mode: boot.efi ? 'UEFI' : null,
           path: '',
         } as const;
-        const { source: set } = await setBootSource(service, wish, call.signal, call.log);
+        const { source: set } = await setBootSource(service, request, call.signal, call.log);
         if (set !== source) throw bootDeviceNotSet(service.where, device, set);
         call.log(`The BMC says: next boot from ${set}`);
       }),

@@ -1,6 +1,6 @@
 /** The BMC of a simulated machine: every change is a task of no duration, named for what it sets. */
-import type { BootReading, BootWish } from '../../domain/hardware/boot-override.ts';
-import { POWER_WISHES, type PowerWish } from '../../domain/hardware/power-wish.ts';
+import type { BootOverrideRequest, BootReading } from '../../domain/hardware/boot-override.ts';
+import { POWER_REQUESTS, type PowerRequest } from '../../domain/hardware/power-request.ts';
 import type { BmcAdministration, PasswordState } from '../bmc-administration.ts';
 import type { ProviderCall } from '../provider.ts';
 import type { FakeState } from './fake-state.ts';
@@ -53,7 +53,7 @@ export function createFakeBmc(tasks: FakeTasks): BmcAdministration {
   return {
     power: async (call) => (await tasks.observe(call)).power,
     offersPower: async () => true,
-    changePower: (call, wish) => changePower(tasks, call, wish),
+    changePower: (call, request) => changePower(tasks, call, request),
     indicator: async (call) => (await read(call)).indicator,
     setIndicator: (call, to) => set(call, 'indicator', to),
     powerReading: async (call) => ({
@@ -69,8 +69,11 @@ export function createFakeBmc(tasks: FakeTasks): BmcAdministration {
     clearLog: (call) => set(call, 'logEntries', 0),
     resetBmc: (call) => tasks.start(call, { kind: 'bmc', target: 'reset' }),
     bootOverride: async (call) => (await read(call)).boot,
-    setBootOverride: (call, wish) =>
-      tasks.start(taskCall(call, 'boot'), { kind: 'bmc', target: `boot ${JSON.stringify(readingOf(wish))}` }),
+    setBootOverride: (call, request) =>
+      tasks.start(taskCall(call, 'boot'), {
+        kind: 'bmc',
+        target: `boot ${JSON.stringify(readingOf(request))}`,
+      }),
     certificate: async () => ({
       sha256: 'fa'.repeat(32),
       subject: 'CN=simulated BMC',
@@ -88,7 +91,7 @@ export function createFakeBmc(tasks: FakeTasks): BmcAdministration {
   };
 }
 
-function readingOf({ source, lasts, mode, path }: BootWish): BootReading {
+function readingOf({ source, lasts, mode, path }: BootOverrideRequest): BootReading {
   const isNone = source === 'none';
   return {
     source,
@@ -100,15 +103,15 @@ function readingOf({ source, lasts, mode, path }: BootWish): BootReading {
   };
 }
 
-async function changePower(tasks: FakeTasks, call: ProviderCall, wish: PowerWish): Promise<void> {
+async function changePower(tasks: FakeTasks, call: ProviderCall, request: PowerRequest): Promise<void> {
   const { power } = await tasks.observe(call);
-  if (power === POWER_WISHES[wish].endsIn) return;
-  call.log(`Sending ${POWER_WISHES[wish].redfish[0]} to the simulated BMC`);
+  if (power === POWER_REQUESTS[request].endsIn) return;
+  call.log(`Sending ${POWER_REQUESTS[request].redfish[0]} to the simulated BMC`);
   const kind =
-    wish === 'off' || wish === 'shutdown'
+    request === 'off' || request === 'shutdown'
       ? 'shutdown'
-      : wish === 'nmi' || wish === 'push-button'
+      : request === 'nmi' || request === 'push-button'
         ? 'bmc'
         : 'reboot';
-  await tasks.start(taskCall(call, wish), { kind, target: kind === 'bmc' ? wish : '' });
+  await tasks.start(taskCall(call, request), { kind, target: kind === 'bmc' ? request : '' });
 }

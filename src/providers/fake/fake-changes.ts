@@ -1,5 +1,5 @@
 /** Changes of the hardware of simulated machines: settings wait for the next boot, a boot order counts at once. */
-import type { BmcTaskState, VolumeWish } from '../../domain/hardware/hardware-change.ts';
+import type { BmcTaskState, VolumeRequest } from '../../domain/hardware/hardware-change.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { SettingsControl } from '../hardware-changes.ts';
 import { type Capabilities, operationOf, type ProviderCall } from '../provider.ts';
@@ -45,45 +45,45 @@ function refused(what: string, names: readonly string[]): StepFailure {
 function createFakeBios(tasks: FakeTasks): Capabilities['bios'] {
   return {
     taskState: taskStateOf(tasks),
-    async compare(call, wish) {
+    async compare(call, request) {
       const state = await tasks.observe(call);
-      const unknown = Object.keys(wish).filter((name) => !Object.hasOwn(state.bios, name));
+      const unknown = Object.keys(request).filter((name) => !Object.hasOwn(state.bios, name));
       if (unknown.length > 0) throw refused('BIOS attribute', unknown);
       if (state.task?.kind === 'bios') return { state: 'changing', pollAfterMs: tasks.msLeft(state) };
-      const differing = Object.entries(wish).filter(([name, value]) => state.bios[name] !== value);
+      const differing = Object.entries(request).filter(([name, value]) => state.bios[name] !== value);
       if (differing.length === 0) return { state: 'as_wanted', message: 'the BIOS settings are as wanted' };
       if (differing.every(([name, value]) => state.biosPending[name] === value))
         return { state: 'staged', message: 'they wait for the next reset' };
       const differences = differing.map(([name, value]) => `${name} is ${state.bios[name]}, wanted ${value}`);
       return { state: 'differs', differences, said: '' };
     },
-    async stage(call, wish) {
-      await tasks.start(call, { kind: 'bios', target: JSON.stringify(wish) });
+    async stage(call, request) {
+      await tasks.start(call, { kind: 'bios', target: JSON.stringify(request) });
       return { task: null };
     },
   };
 }
 
 function createFakeBootOrder(tasks: FakeTasks): Capabilities['bootOrder'] {
-  const wanted = (wish: readonly string[], current: readonly string[]) => {
-    const unknown = wish.filter((option) => !current.includes(option));
+  const wanted = (request: readonly string[], current: readonly string[]) => {
+    const unknown = request.filter((option) => !current.includes(option));
     if (unknown.length > 0) throw refused('boot option', unknown);
-    return [...new Set([...wish, ...current])];
+    return [...new Set([...request, ...current])];
   };
   return {
     taskState: taskStateOf(tasks),
-    async compare(call, wish) {
+    async compare(call, request) {
       const state = await tasks.observe(call);
-      const order = wanted(wish, state.bootOrder);
+      const order = wanted(request, state.bootOrder);
       if (state.task?.kind === 'boot-order') return { state: 'changing', pollAfterMs: tasks.msLeft(state) };
       if (order.join() === state.bootOrder.join())
         return { state: 'as_wanted', message: `boots from ${order.join(', ')}` };
       const difference = `the boot order is ${state.bootOrder.join(', ')}, wanted ${order.join(', ')}`;
       return { state: 'differs', differences: [difference], said: '' };
     },
-    async stage(call, wish) {
+    async stage(call, request) {
       const { bootOrder } = await tasks.state(call.machine.machineId);
-      const target = JSON.stringify(wanted(wish, bootOrder));
+      const target = JSON.stringify(wanted(request, bootOrder));
       await tasks.start(call, { kind: 'boot-order', target });
       return { task: null };
     },
@@ -120,7 +120,7 @@ function createFakeVolumes(tasks: FakeTasks): Capabilities['volumes'] {
       const state = await tasks.observe(call);
       if (state.task?.kind === 'volume')
         return { state: 'changing', words: 'a volume is being changed', pollAfterMs: tasks.msLeft(state) };
-      const isAmong = (all: readonly VolumeWish[], { name }: VolumeWish) =>
+      const isAmong = (all: readonly VolumeRequest[], { name }: VolumeRequest) =>
         all.some((one) => one.name === name);
       const other = destroys ? state.volumes.find((volume) => !isAmong(volumes, volume)) : undefined;
       if (other) return { state: 'differs', next: { kind: 'delete', path: other.name, name: other.name } };
@@ -128,7 +128,7 @@ function createFakeVolumes(tasks: FakeTasks): Capabilities['volumes'] {
       if (missing) return { state: 'differs', next: { kind: 'create', volume: missing } };
       return { state: 'as_wanted', message: 'the volumes are as wanted' };
     },
-    async change(call, _wish, change) {
+    async change(call, _request, change) {
       const name = change.kind === 'create' ? change.volume.name : change.name;
       await tasks.start(taskCall(call, `${change.kind}-${name}`), {
         kind: 'volume',
@@ -197,8 +197,8 @@ function createFakeBurnIn(tasks: FakeTasks): Capabilities['burnIn'] {
         pollAfterMs: tasks.msLeft(state),
       };
     },
-    start: (call, wish) =>
-      tasks.start(call, { kind: 'burn-in', target: wish.tests.join(',') || wish.purpose }),
+    start: (call, request) =>
+      tasks.start(call, { kind: 'burn-in', target: request.tests.join(',') || request.purpose }),
     stop: (call) => tasks.stopBurnIn(call),
   };
 }

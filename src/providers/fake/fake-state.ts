@@ -4,7 +4,7 @@
  * crash of the programs that drive it.
  */
 import type { NodeObservation } from '../../domain/condition/node-observation.ts';
-import type { BiosWish, VolumeChange, VolumeWish } from '../../domain/hardware/hardware-change.ts';
+import type { BiosRequest, VolumeChange, VolumeRequest } from '../../domain/hardware/hardware-change.ts';
 import { type FakeBmc, fakeBmcAfter } from './fake-bmc.ts';
 
 export type FakeTaskKind =
@@ -50,13 +50,13 @@ export interface FakeState {
   readonly image: string;
   /** The address of what is in the virtual drive; empty: nothing is. */
   readonly media: string;
-  readonly bios: BiosWish;
+  readonly bios: BiosRequest;
   /** For the next boot. */
-  readonly biosPending: BiosWish;
+  readonly biosPending: BiosRequest;
   readonly bootOrder: readonly string[];
   /** Versions, by component. */
   readonly firmware: Readonly<Record<string, string>>;
-  readonly volumes: readonly VolumeWish[];
+  readonly volumes: readonly VolumeRequest[];
   /** What differs from that of a new machine. */
   readonly bmc?: Partial<FakeBmc>;
   readonly clusterRef: string;
@@ -139,7 +139,7 @@ function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
     case 'bmc':
       return { bmc: fakeBmcAfter(state, task.target) };
     case 'bios':
-      return { biosPending: JSON.parse(task.target) as BiosWish };
+      return { biosPending: JSON.parse(task.target) as BiosRequest };
     case 'boot-order':
       return { bootOrder: JSON.parse(task.target) as string[] };
     case 'firmware':

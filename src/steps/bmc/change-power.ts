@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { POWER_WISH_NAMES, POWER_WISHES, type PowerWish } from '../../domain/hardware/power-wish.ts';
+import {
+  POWER_REQUEST_NAMES,
+  POWER_REQUESTS,
+  type PowerRequest,
+} from '../../domain/hardware/power-request.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import {
   type StepContext,
@@ -9,7 +13,7 @@ import {
 } from '../../engine/step-handler.ts';
 import { callOf, type StepEnvironment, type StepKind } from '../step-kind.ts';
 
-const config = z.object({ action: z.enum(POWER_WISH_NAMES) });
+const config = z.object({ action: z.enum(POWER_REQUEST_NAMES) });
 type Config = z.output<typeof config>;
 type Handler = StepHandler<MachineChange>;
 type Environment = StepEnvironment<'bmc'>;
@@ -27,7 +31,7 @@ export const changePower: StepKind<Config, 'bmc'> = {
   doneTitle: 'Power changed',
   canUndo: false,
   handler: ({ action }, environment) => {
-    const { endsIn } = POWER_WISHES[action];
+    const { endsIn } = POWER_REQUESTS[action];
     if (endsIn !== null) return untilItIs(endsIn, action, environment);
     return action === 'cycle' ? cycle(environment) : once(action, environment);
   },
@@ -36,11 +40,11 @@ export const changePower: StepKind<Config, 'bmc'> = {
 /** What ends in a power that can be seen may be asked for again. */
 function untilItIs(
   endsIn: 'on' | 'off',
-  wish: PowerWish,
+  request: PowerRequest,
   { machine, capabilities: { bmc } }: Environment,
 ): Handler {
   // An operating system that was asked to go down takes its time, and asking again may stop it at once.
-  const obeysWithinMs = wish === 'shutdown' ? Number.POSITIVE_INFINITY : OBEYS_WITHIN_MS;
+  const obeysWithinMs = request === 'shutdown' ? Number.POSITIVE_INFINITY : OBEYS_WITHIN_MS;
   const reason = `waiting for the power to be ${endsIn}`;
   return {
     async observe(context) {
@@ -51,7 +55,7 @@ function untilItIs(
       return mayObey ? { seen: 'under_way', reason, pollAfterMs: POLL_AFTER_MS } : { seen: 'absent' };
     },
     async act(context) {
-      await context.effect(() => bmc.changePower(callOf(context, machine), wish));
+      await context.effect(() => bmc.changePower(callOf(context, machine), request));
       // Remembered afterwards: asking again is harmless, and a step must not wait for what it never asked for.
       await context.save({ asked: context.attempt, at: context.now().getTime() });
       return { result: 'started', reason, pollAfterMs: 0 };
@@ -72,7 +76,7 @@ const INTERRUPTED = {
 } as const;
 
 /** Nothing of the machine shows that it was done, so it is never sent again by itself. */
-function once(wish: PowerWish, { machine, capabilities: { bmc } }: Environment): Handler {
+function once(request: PowerRequest, { machine, capabilities: { bmc } }: Environment): Handler {
   return {
     async observe(context) {
       return { seen: 'unobservable', failure: context.memo.sent === undefined ? null : INTERRUPTED };
@@ -80,9 +84,9 @@ function once(wish: PowerWish, { machine, capabilities: { bmc } }: Environment):
     async act(context) {
       await context.save({ sent: context.attempt });
       await context
-        .effect(() => bmc.changePower(callOf(context, machine), wish))
+        .effect(() => bmc.changePower(callOf(context, machine), request))
         .catch((error: unknown) => forgetUnsent(context, error));
-      return { result: 'done', message: `the BMC has accepted ${wish}` };
+      return { result: 'done', message: `the BMC has accepted ${request}` };
     },
   };
 }

@@ -20,9 +20,9 @@ export const eraseDisks: StepKind<Config, 'erasing' | 'drives'> = {
   config: config as z.ZodType<Config>,
   title: 'Erasing disks',
   doneTitle: 'Disks erased',
-  complete: (wish, machine) => {
+  complete: (request, machine) => {
     checkMaintenance(machine, 'erase-disks');
-    return wish;
+    return request;
   },
   canUndo: true,
   handler: ({ by, overwrite }, environment) =>

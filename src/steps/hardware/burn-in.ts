@@ -26,9 +26,9 @@ export const burnIn: StepKind<Config, 'burnIn'> = {
   config: config as z.ZodType<Config>,
   title: 'Testing the hardware',
   doneTitle: 'Hardware tested',
-  complete: (wish, machine) => {
+  complete: (request, machine) => {
     checkMaintenance(machine, 'burn-in');
-    return wish;
+    return request;
   },
   canUndo: true,
   handler: ({ tests, seconds }, { machine, capabilities }) => ({
@@ -59,12 +59,12 @@ export const burnIn: StepKind<Config, 'burnIn'> = {
     },
     async act(context) {
       requireMaintenance(machine);
-      const wish = {
+      const request = {
         purpose: 'test' as const,
         tests: tests.length === 0 ? BURN_IN_TEST_NAMES : tests,
         seconds,
       };
-      await context.effect(() => capabilities.burnIn.start(callOf(context, machine), wish));
+      await context.effect(() => capabilities.burnIn.start(callOf(context, machine), request));
       return { result: 'started', reason: 'waiting for the machine to boot its installer', pollAfterMs: 1 };
     },
     async undo(context) {

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { type Failure, failureOf } from '../../domain/error/failure.ts';
-import type { FirmwareState, FirmwareWish } from '../../domain/hardware/hardware-change.ts';
+import type { FirmwareRequest, FirmwareState } from '../../domain/hardware/hardware-change.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import {
   type ActResult,
@@ -46,7 +46,7 @@ export const firmwareUpdate: StepKind<Config, 'firmware' | 'power'> = {
   title: 'Updating firmware',
   doneTitle: 'Firmware updated',
   canUndo: true,
-  handler: (wish, environment) => updateHandler(wish, environment),
+  handler: (request, environment) => updateHandler(request, environment),
 };
 
 /** How long the new version may take to show, before the machine is reset for it: a BMC that was updated starts again by itself. */
@@ -70,7 +70,7 @@ interface UpdateMemo {
 
 type Environment = StepEnvironment<'firmware' | 'power'>;
 
-function updateHandler(wish: Config, environment: Environment): StepHandler<MachineChange> {
+function updateHandler(request: Config, environment: Environment): StepHandler<MachineChange> {
   const { machine, capabilities } = environment;
   const { firmware } = capabilities;
   const reset = resetWithin(environment);
@@ -85,24 +85,25 @@ function updateHandler(wish: Config, environment: Environment): StepHandler<Mach
       const progress = typeof memo.task === 'string' ? await firmware.taskState(call, memo.task) : null;
       if (progress?.state === 'running')
         return underWay(
-          `updating ${wish.component}: ${progress.words}`,
+          `updating ${request.component}: ${progress.words}`,
           progress.pollAfterMs,
           progress.percent,
         );
-      const found = await firmware.compare(call, wish);
+      const found = await firmware.compare(call, request);
       if (found.state === 'as_wanted')
         return {
           seen: 'done',
           message: found.message,
           ...(reset.isStarted(context) && { change: CAME_BACK }),
         };
-      if (found.state === 'updating') return underWay(`updating ${wish.component}`, found.pollAfterMs, null);
+      if (found.state === 'updating')
+        return underWay(`updating ${request.component}`, found.pollAfterMs, null);
       if (progress?.state === 'failed')
-        return { seen: 'failed', failure: updateFailed(wish, found, progress.words) };
+        return { seen: 'failed', failure: updateFailed(request, found, progress.words) };
       if (memo.sent === undefined) return { seen: 'absent' };
-      if (memo.task === undefined) return notSent(context, environment, wish);
+      if (memo.task === undefined) return notSent(context, environment, request);
       const waits = progress?.state === 'waits_for_reset';
-      return afterUpdate(context, wish, found, { waits, isReset: reset.isStarted(context) });
+      return afterUpdate(context, request, found, { waits, isReset: reset.isStarted(context) });
     },
     async act(context) {
       const memo = context.memo as UpdateMemo;
@@ -113,7 +114,7 @@ function updateHandler(wish: Config, environment: Environment): StepHandler<Mach
       }
       await context.save({ sent: true });
       try {
-        const { task } = await context.effect(() => firmware.update(call, wish));
+        const { task } = await context.effect(() => firmware.update(call, request));
         await context.save({ sent: true, task });
       } catch (error) {
         if (wasNotCarriedOut(error)) await context.save({});
@@ -126,7 +127,7 @@ function updateHandler(wish: Config, environment: Environment): StepHandler<Mach
         const undone = await reset.undo(context);
         if (undone.result !== 'done') return undone;
       }
-      return undoUpdate(context, environment, wish);
+      return undoUpdate(context, environment, request);
     },
   };
 }
@@ -152,7 +153,7 @@ async function recalledTask(
 async function notSent(
   context: StepContext,
   { machine, capabilities }: Environment,
-  { component }: FirmwareWish,
+  { component }: FirmwareRequest,
 ): Promise<Observation<MachineChange>> {
   const running = await capabilities.firmware.findUpdate(callOf(context, machine));
   // To send it again does no harm where none is under way.
@@ -166,7 +167,7 @@ async function notSent(
 
 async function afterUpdate(
   context: StepContext,
-  wish: Config,
+  request: Config,
   found: FirmwareState,
   { waits, isReset }: { readonly waits: boolean; readonly isReset: boolean },
 ): Promise<Observation<MachineChange>> {
@@ -176,33 +177,33 @@ async function afterUpdate(
   if (since === undefined)
     await context.save({ ...context.memo, [isReset ? 'resetSeenAt' : 'endedAt']: now });
   const sinceMs = now - (since ?? now);
-  if (isReset || wish.reset === 'never') {
+  if (isReset || request.reset === 'never') {
     const limitMs = isReset ? SHOWN_AFTER_RESET_MS : memo.task === null ? WRITTEN_WITHIN_MS : SHOWN_WITHIN_MS;
     if (sinceMs < limitMs)
-      return underWay(`waiting for ${wish.component} to show ${wish.version}`, POLL_AFTER_MS, null);
+      return underWay(`waiting for ${request.component} to show ${request.version}`, POLL_AFTER_MS, null);
     const words = isReset
       ? 'the machine was reset'
       : waits
         ? 'it waits for a reset, and the step may not reset'
         : 'it is complete';
-    return { seen: 'failed', failure: updateFailed(wish, found, words) };
+    return { seen: 'failed', failure: updateFailed(request, found, words) };
   }
   if (!waits && sinceMs < (memo.task === null ? WRITTEN_WITHIN_MS : SHOWN_WITHIN_MS))
-    return underWay(`waiting for ${wish.component} to show ${wish.version}`, POLL_AFTER_MS, null);
+    return underWay(`waiting for ${request.component} to show ${request.version}`, POLL_AFTER_MS, null);
   return { seen: 'absent', next: true };
 }
 
 async function undoUpdate(
   context: StepContext,
   { machine, capabilities: { firmware } }: Environment,
-  wish: Config,
+  request: Config,
 ): Promise<ActResult<MachineChange>> {
   const { sent, task } = context.memo as UpdateMemo;
   if (sent === undefined) return { result: 'done', message: 'nothing was updated' };
   const call = undoCallOf(context, machine);
   const known = task === undefined ? await firmware.findUpdate(call) : { task };
   const progress = typeof known?.task === 'string' ? await firmware.taskState(call, known.task) : null;
-  const found = await firmware.compare(call, wish);
+  const found = await firmware.compare(call, request);
   if (progress?.state === 'running' || found.state === 'updating') {
     const pollAfterMs = progress?.pollAfterMs ?? POLL_AFTER_MS;
     return { result: 'started', reason: 'an update that has started is not broken off', pollAfterMs };
@@ -211,14 +212,14 @@ async function undoUpdate(
     return { result: 'done', message: `the update is complete: ${found.message}` };
   if (known !== null) {
     const waits = progress?.state === 'waits_for_reset' ? '; it goes on with the next reset' : '';
-    return { result: 'done', message: `${wish.component} has ${versionOf(found)}${waits}` };
+    return { result: 'done', message: `${request.component} has ${versionOf(found)}${waits}` };
   }
-  const message = `an update of ${wish.component} was sent, the BMC does not say what became of it, and ${wish.component} has ${versionOf(found)}`;
+  const message = `an update of ${request.component} was sent, the BMC does not say what became of it, and ${request.component} has ${versionOf(found)}`;
   return { result: 'failed', failure: failureOf('effect_unknown', 'FIRMWARE_UPDATE_UNKNOWN', message) };
 }
 
-function updateFailed(wish: Config, found: FirmwareState, words: string): Failure {
-  const message = `the update of ${wish.component} to ${wish.version} did not succeed (${words}); it has ${versionOf(found)}`;
+function updateFailed(request: Config, found: FirmwareState, words: string): Failure {
+  const message = `the update of ${request.component} to ${request.version} did not succeed (${words}); it has ${versionOf(found)}`;
   return { class: 'needs_human', code: 'FIRMWARE_UPDATE_FAILED', message };
 }
 

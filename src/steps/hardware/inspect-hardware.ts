@@ -18,9 +18,9 @@ export const inspectHardware: StepKind<Config, 'inventory' | 'burnIn'> = {
   config: config as z.ZodType<Config>,
   title: 'Reading the hardware',
   doneTitle: 'Hardware read',
-  complete: (wish, machine) => {
-    if (wish.in_band) checkInBand(machine);
-    return wish;
+  complete: (request, machine) => {
+    if (request.in_band) checkInBand(machine);
+    return request;
   },
   canUndo: true,
   handler: ({ in_band: isInBand }, environment) =>

@@ -3,7 +3,7 @@
  * machine boots by itself. What runs on the machine ends, so it must be out of service.
  */
 import { Fault } from '../../domain/error/fault.ts';
-import { INSPECTION_WISH } from '../../domain/hardware/burn-in.ts';
+import { INSPECTION_REQUEST } from '../../domain/hardware/burn-in.ts';
 import type { HardwareInventory } from '../../domain/install/hardware-inventory.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
@@ -62,7 +62,7 @@ export function inspectInBand({
         return { result: 'started', reason: 'the hardware is being recorded', pollAfterMs: 0 };
       }
       requireOutOfService(machine);
-      await context.effect(() => burnIn.start(call, INSPECTION_WISH));
+      await context.effect(() => burnIn.start(call, INSPECTION_REQUEST));
       return { result: 'started', reason: WAITS, pollAfterMs: 1 };
     },
     async undo(context) {

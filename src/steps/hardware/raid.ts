@@ -7,8 +7,8 @@ import { Fault } from '../../domain/error/fault.ts';
 import {
   RAID_LEVELS,
   type RaidLevel,
+  type RaidRequest,
   type RaidState,
-  type RaidWish,
   volumeChangeText,
 } from '../../domain/hardware/hardware-change.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
@@ -62,12 +62,12 @@ export const raid: StepKind<Config, 'volumes' | 'power'> = {
   config: config as z.ZodType<Config>,
   title: 'Changing volumes',
   doneTitle: 'Volumes as wanted',
-  complete: (wish, machine) => {
+  complete: (request, machine) => {
     checkMaintenance(machine, 'raid');
-    return wish;
+    return request;
   },
   canUndo: true,
-  handler: (wish, environment) => raidHandler(wish, environment),
+  handler: (request, environment) => raidHandler(request, environment),
 };
 
 /** At the start; what destroys data is refused before anything is written. */
@@ -102,7 +102,7 @@ interface RaidMemo {
 
 type Environment = StepEnvironment<'volumes' | 'power'>;
 
-function raidHandler(wish: RaidWish, environment: Environment): StepHandler<MachineChange> {
+function raidHandler(request: RaidRequest, environment: Environment): StepHandler<MachineChange> {
   const { machine, capabilities } = environment;
   const { volumes } = capabilities;
   const reset = resetWithin(environment);
@@ -118,11 +118,13 @@ function raidHandler(wish: RaidWish, environment: Environment): StepHandler<Mach
       if (progress?.state === 'running') return underWay(progress.words, progress.pollAfterMs);
       if (progress?.state === 'failed') return changeFailed(change, progress.words);
       const isWaiting = progress?.state === 'waits_for_reset' && !reset.isStarted(context);
-      return isWaiting ? { seen: 'absent', next: true } : verdict(context, await volumes.compare(call, wish));
+      return isWaiting
+        ? { seen: 'absent', next: true }
+        : verdict(context, await volumes.compare(call, request));
     },
     async act(context) {
       const call = callOf(context, machine);
-      const found = await volumes.compare(call, wish);
+      const found = await volumes.compare(call, request);
       const { task } = context.memo as RaidMemo;
       const progress = typeof task === 'string' ? await volumes.taskState(call, task) : null;
       if (found.state === 'waits_for_reset' || progress?.state === 'waits_for_reset')
@@ -132,7 +134,7 @@ function raidHandler(wish: RaidWish, environment: Environment): StepHandler<Mach
       requireMaintenance(machine);
       const change = volumeChangeText(found.next);
       const changedAt = context.now().getTime();
-      const started = await context.effect(() => volumes.change(call, wish, found.next));
+      const started = await context.effect(() => volumes.change(call, request, found.next));
       await context.save({ change, changedAt, task: started.task });
       return { result: 'started', reason: change, pollAfterMs: 1 };
     },
@@ -144,7 +146,7 @@ function raidHandler(wish: RaidWish, environment: Environment): StepHandler<Mach
       const { change, task } = context.memo as RaidMemo;
       const call = undoCallOf(context, machine);
       const progress = typeof task === 'string' ? await volumes.taskState(call, task) : null;
-      const found = await volumes.compare(call, wish);
+      const found = await volumes.compare(call, request);
       if (progress?.state === 'running' || found.state === 'changing')
         return {
           result: 'started',

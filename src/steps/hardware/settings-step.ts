@@ -28,10 +28,10 @@ interface SettingsMemo {
   readonly resetSeenAt?: number;
 }
 
-export function settingsStep<Wish>(
+export function settingsStep<Request>(
   environment: StepEnvironment<'power'>,
-  control: SettingsControl<Wish>,
-  wish: Wish,
+  control: SettingsControl<Request>,
+  request: Request,
 ): StepHandler<MachineChange> {
   const { machine } = environment;
   const reset = resetWithin(environment);
@@ -41,7 +41,7 @@ export function settingsStep<Wish>(
         const seen = await reset.observe(context);
         if (seen.seen !== 'done') return seen;
       }
-      const found = await control.compare(callOf(context, machine), wish);
+      const found = await control.compare(callOf(context, machine), request);
       if (found.state === 'as_wanted')
         return {
           seen: 'done',
@@ -56,17 +56,17 @@ export function settingsStep<Wish>(
     async act(context) {
       if (reset.isStarted(context)) return reset.act(context);
       const call = callOf(context, machine);
-      const found = await control.compare(call, wish);
+      const found = await control.compare(call, request);
       const { stagedAt } = context.memo as SettingsMemo;
       if (found.state === 'as_wanted' || found.state === 'changing') return TAKING;
       if (found.state === 'staged') return reset.act(context);
       if (stagedAt !== undefined)
         return (await isDue(context, control, machine)) ? reset.act(context) : TAKING;
-      const { task } = await context.effect(() => control.stage(call, wish));
+      const { task } = await context.effect(() => control.stage(call, request));
       await context.save({ stagedAt: context.now().getTime(), task });
       return TAKING;
     },
-    undo: (context) => undoSettings(context, environment, control, wish, reset),
+    undo: (context) => undoSettings(context, environment, control, request, reset),
   };
 }
 
@@ -74,9 +74,9 @@ type Machine = StepEnvironment<'power'>['machine'];
 type Unsettled = Exclude<SettingsState, { state: 'as_wanted' | 'changing' }>;
 
 /** What was staged shows nowhere: it waits for a reset by its task, or for long enough. */
-async function isDue<Wish>(
+async function isDue<Request>(
   context: StepContext,
-  control: SettingsControl<Wish>,
+  control: SettingsControl<Request>,
   machine: Machine,
 ): Promise<boolean> {
   const { stagedAt = 0, task } = context.memo as SettingsMemo;
@@ -85,9 +85,9 @@ async function isDue<Wish>(
   return progress?.state === 'waits_for_reset' || context.now().getTime() - stagedAt >= SHOWN_WITHIN_MS;
 }
 
-async function beforeReset<Wish>(
+async function beforeReset<Request>(
   context: StepContext,
-  control: SettingsControl<Wish>,
+  control: SettingsControl<Request>,
   found: Unsettled,
   machine: Machine,
 ): Promise<Observation<MachineChange>> {
@@ -102,9 +102,9 @@ async function beforeReset<Wish>(
   return { seen: 'absent', next: true };
 }
 
-async function afterReset<Wish>(
+async function afterReset<Request>(
   context: StepContext,
-  control: SettingsControl<Wish>,
+  control: SettingsControl<Request>,
   found: Unsettled,
   machine: Machine,
 ): Promise<Observation<MachineChange>> {
@@ -119,9 +119,9 @@ async function afterReset<Wish>(
   return failed(found, 'the machine was reset, and its firmware has not taken them over');
 }
 
-async function taskOf<Wish>(
+async function taskOf<Request>(
   context: StepContext,
-  control: SettingsControl<Wish>,
+  control: SettingsControl<Request>,
   machine: Machine,
   task: string | null | undefined,
 ): Promise<BmcTaskState | null> {
@@ -142,18 +142,18 @@ function failed(found: Unsettled, words: string): Observation<MachineChange> {
 }
 
 /** A reset that has started is brought to its end. What is staged stays so, and the message says it. */
-async function undoSettings<Wish>(
+async function undoSettings<Request>(
   context: StepContext,
   { machine }: StepEnvironment<'power'>,
-  control: SettingsControl<Wish>,
-  wish: Wish,
+  control: SettingsControl<Request>,
+  request: Request,
   reset: ResetWithin,
 ): ReturnType<StepHandler<MachineChange>['act']> {
   if (reset.isStarted(context)) {
     const undone = await reset.undo(context);
     if (undone.result !== 'done') return undone;
   }
-  const found = await control.compare(undoCallOf(context, machine), wish);
+  const found = await control.compare(undoCallOf(context, machine), request);
   if (found.state === 'changing')
     return { result: 'started', reason: 'the BMC is changing them', pollAfterMs: found.pollAfterMs };
   const message = {

@@ -2,10 +2,10 @@
 import type {
   BurnIn,
   BurnInPurpose,
+  BurnInRequest,
   BurnInResult,
   BurnInState,
   BurnInTest,
-  BurnInWish,
 } from '../../domain/hardware/burn-in.ts';
 import type { Session } from '../database/database.ts';
 import { toStoredJson } from '../database/stored-json.ts';
@@ -32,7 +32,7 @@ interface Row extends Record<string, unknown> {
 const COLUMNS =
   'machine_id, operation_id, key, purpose, tests, seconds, state, percent, results, inventory, error, ordered_at, sent_at, seen_at, ended_at';
 
-export interface BurnInOrder extends BurnInWish {
+export interface BurnInOrder extends BurnInRequest {
   readonly machineId: string;
   readonly operationId: string;
   readonly key: string;

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { type KubernetesObject, StatusError } from './objects.ts';
 
-export interface PodWish {
+export interface PodRequest {
   readonly node: string;
   readonly name: string;
   readonly namespace?: string;
@@ -34,8 +34,8 @@ export class Pods {
   endsAfterMs: number | null = 0;
   readonly #pods = new Map<string, KubernetesObject>();
 
-  add(wish: PodWish): void {
-    const { node, name, namespace = 'default', owner = 'ReplicaSet', labels = {} } = wish;
+  add(request: PodRequest): void {
+    const { node, name, namespace = 'default', owner = 'ReplicaSet', labels = {} } = request;
     const references =
       owner === 'none'
         ? []
@@ -48,11 +48,11 @@ export class Pods {
         namespace,
         uid: randomUUID(),
         labels,
-        ...(wish.mirror ? { annotations: { 'kubernetes.io/config.mirror': 'c0ffee' } } : {}),
+        ...(request.mirror ? { annotations: { 'kubernetes.io/config.mirror': 'c0ffee' } } : {}),
         ownerReferences: references,
       },
       spec: { nodeName: node, containers: [{ name: 'main', image: 'stand-in' }] },
-      status: { phase: wish.phase ?? 'Running' },
+      status: { phase: request.phase ?? 'Running' },
     });
   }
 

@@ -85,7 +85,7 @@ export const CALLS = {
     return NONE;
   },
   power: ({ values, ...request }) =>
-    bmc.changePower({ ...request, action: values.wish, reason: values.why.trim() }),
+    bmc.changePower({ ...request, action: values.powerRequest, reason: values.why.trim() }),
   power_cap({ values, ...request }) {
     const watts = wattsOf(values.watts) ?? null;
     return bmc.setPowerCap({ ...request, reason: values.why.trim(), ...(watts !== null && { watts }) });

@@ -39,12 +39,13 @@ describe('the form of an action', () => {
   });
 
   it('asks for the typed name for power that interrupts the machine, and not to switch it on', () => {
-    const asked = (wish: string, name = '') => missing('power', values('power', { wish }), 'm-1', name);
+    const asked = (powerRequest: string, name = '') =>
+      missing('power', values('power', { powerRequest }), 'm-1', name);
     expect(asked('')).toBe('Select what to do.');
     expect(asked('on')).toBe('');
-    for (const wish of ['off', 'shutdown', 'restart', 'reset', 'cycle', 'nmi', 'push-button']) {
-      expect(asked(wish), wish).toBe('Type m-1 to confirm.');
-      expect(asked(wish, 'm-1'), wish).toBe('');
+    for (const powerRequest of ['off', 'shutdown', 'restart', 'reset', 'cycle', 'nmi', 'push-button']) {
+      expect(asked(powerRequest), powerRequest).toBe('Type m-1 to confirm.');
+      expect(asked(powerRequest, 'm-1'), powerRequest).toBe('');
     }
   });
 
@@ -104,7 +105,7 @@ describe('the equivalent CLI command', () => {
     ['approve_node', { workflow: 'ubuntu' }, 'ingot node approve m-1 --workflow ubuntu'],
     ['set_install', { state: 'pending', force: 'true' }, 'ingot node state m-1 pending --force'],
     ['power', {}, 'ingot power <verb> m-1'],
-    ['power', { wish: 'cycle', why: 'hangs' }, 'ingot power cycle m-1 --reason hangs'],
+    ['power', { powerRequest: 'cycle', why: 'hangs' }, 'ingot power cycle m-1 --reason hangs'],
     ['power_cap', { watts: '450' }, 'ingot power cap m-1 450'],
     ['locate', { duration: '30m' }, 'ingot locate m-1 --for 30m'],
     ['locate', { duration: '30m', off: 'true' }, 'ingot locate m-1 --off'],

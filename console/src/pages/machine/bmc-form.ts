@@ -6,14 +6,14 @@ import {
   type WantedBootSource,
 } from '../../../../src/domain/hardware/boot-override.ts';
 import { limitWatts } from '../../../../src/domain/hardware/power-reading.ts';
-import { POWER_WISH_NAMES, POWER_WISHES } from '../../../../src/domain/hardware/power-wish.ts';
+import { POWER_REQUEST_NAMES, POWER_REQUESTS } from '../../../../src/domain/hardware/power-request.ts';
 import type { BmcAction } from '../../../../src/domain/machine/bmc-action.ts';
 import type { MachineAction } from '../../../../src/domain/machine/machine-action.ts';
 import { capitalize } from '../../capitalize.ts';
 import type { Choice, Values } from './action-form.ts';
 
 const FIELD_NAMES = [
-  'wish',
+  'powerRequest',
   'watts',
   'duration',
   'off',
@@ -30,7 +30,7 @@ export const isBmcField = (field: string): field is BmcField =>
   (FIELD_NAMES as readonly string[]).includes(field);
 
 export const BMC_FIELDS = {
-  power: ['wish', 'why'],
+  power: ['powerRequest', 'why'],
   power_cap: ['watts', 'why'],
   locate: ['duration', 'off', 'why'],
   boot_override: ['source', 'path', 'firmware', 'continuous', 'why'],
@@ -55,7 +55,7 @@ export const OPTIONAL_BMC_FIELDS: readonly BmcField[] = [
 ];
 
 export const BMC_REQUESTS: Readonly<Record<BmcField, string>> = {
-  wish: 'Select what to do.',
+  powerRequest: 'Select what to do.',
   watts: 'Enter a number of watts, or off.',
   duration: '',
   off: '',
@@ -69,8 +69,10 @@ export const BMC_REQUESTS: Readonly<Record<BmcField, string>> = {
 
 export function bmcChoices(field: BmcField): Choice[] {
   const choice = (value: string, hint: string): Choice => ({ value, hint, disabledBecause: '' });
-  if (field === 'wish')
-    return POWER_WISH_NAMES.map((wish) => choice(wish, capitalize(POWER_WISHES[wish].description)));
+  if (field === 'powerRequest')
+    return POWER_REQUEST_NAMES.map((powerRequest) =>
+      choice(powerRequest, capitalize(POWER_REQUESTS[powerRequest].description)),
+    );
   if (field === 'source')
     return BOOT_SOURCE_NAMES.map((source) => choice(source, capitalize(BOOT_SOURCES[source])));
   if (field === 'firmware') return ['UEFI', 'Legacy'].map((mode) => choice(mode, ''));
@@ -94,17 +96,17 @@ export function bmcFault(action: MachineAction, { watts, source, path }: Values)
 }
 
 /** Whether what runs on the machine ends, or may. */
-export function interrupts(action: MachineAction, { wish }: Values): boolean {
-  return action === 'power' && wish !== '' && wish !== 'on';
+export function interrupts(action: MachineAction, { powerRequest }: Values): boolean {
+  return action === 'power' && powerRequest !== '' && powerRequest !== 'on';
 }
 
 /** The words between the noun and the machine. */
-export function bmcVerbs(action: MachineAction, { wish }: Values): string[] {
-  return action === 'power' ? [wish || '<verb>'] : [];
+export function bmcVerbs(action: MachineAction, { powerRequest }: Values): string[] {
+  return action === 'power' ? [powerRequest || '<verb>'] : [];
 }
 
 export const BMC_OPTIONS = {
-  wish: () => [],
+  powerRequest: () => [],
   watts: (value) => [value],
   duration: (value) => ['--for', value],
   off: () => ['--off'],

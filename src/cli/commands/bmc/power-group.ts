@@ -1,6 +1,10 @@
 /** The power of machines: what it is, what it draws, and every way to change it (docs/bmc.md). */
 import { Argument, Command } from 'commander';
-import { POWER_WISH_NAMES, POWER_WISHES, type PowerWish } from '../../../domain/hardware/power-wish.ts';
+import {
+  POWER_REQUEST_NAMES,
+  POWER_REQUESTS,
+  type PowerRequest,
+} from '../../../domain/hardware/power-request.ts';
 import { type PowerStatus, PowerStatusSchema } from '../../../gen/baremetal/fleet/v1/bmc_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { UsageError } from '../../errors/usage-error.ts';
@@ -13,7 +17,7 @@ export function powerGroup(context: CommandContext): Command {
   const group = new Command('power')
     .description('The power of a machine through its BMC: show it, change it, cap it')
     .addCommand(showPower(context), { isDefault: true });
-  for (const wish of POWER_WISH_NAMES) group.addCommand(changePower(context, wish));
+  for (const request of POWER_REQUEST_NAMES) group.addCommand(changePower(context, request));
   return group.addCommand(capPower(context));
 }
 
@@ -58,8 +62,8 @@ function linesOf(status: PowerStatus): [string, string][] {
   return lines;
 }
 
-function changePower(context: CommandContext, action: PowerWish): Command {
-  const { description, isHard, endsIn } = POWER_WISHES[action];
+function changePower(context: CommandContext, action: PowerRequest): Command {
+  const { description, isHard, endsIn } = POWER_REQUESTS[action];
   return workflowCommand(context, {
     name: action,
     typed: `power ${action}`,

@@ -1,6 +1,6 @@
 /** The serial console of a machine on this terminal: as ssh has it, with a turn to write that is shared. */
 import { Command } from 'commander';
-import { ConsoleAttachment, type WriteWish } from '../../../client/console-attachment.ts';
+import { ConsoleAttachment, type WriteMode } from '../../../client/console-attachment.ts';
 import { stateWords, turnWords } from '../../../client/console-words.ts';
 import { backoffPause } from '../../../client/resumable-stream.ts';
 import type { CommandContext } from '../../command-context.ts';
@@ -95,7 +95,7 @@ async function attach(
   const canType = stdin.isTTY === true && out.isTerminal && !options.readOnly;
   if (options.steal && !canType)
     throw new UsageError('--steal types, and needs a terminal as stdin and stdout');
-  const wish: WriteWish = canType ? (options.steal ? 'steal' : 'ask') : 'read';
+  const writeMode: WriteMode = canType ? (options.steal ? 'steal' : 'ask') : 'read';
   const say = sayer(context, canType);
   return context.interruptible<Exit>(async (interrupted) => {
     const leaving = new AbortController();
@@ -103,7 +103,7 @@ async function attach(
     const shown = { state: '', turn: '' };
     const attachment = new ConsoleAttachment({
       calls: api.consoles,
-      ...{ machineId, wish, pauseBeforeRetry },
+      ...{ machineId, writeMode, pauseBeforeRetry },
       tailBytes: TAIL_BYTES,
       ...(offset === undefined ? {} : { offset }),
       reasonOf: (error) => (error instanceof CallError ? error.reason : ''),

@@ -5,13 +5,17 @@ import type { Caller } from '../../../domain/access/caller.ts';
 import { invalidField } from '../../../domain/error/fault.ts';
 import {
   BOOT_SOURCE_NAMES,
+  type BootOverrideRequest,
   type BootReading,
-  type BootWish,
   bootPathProblem,
 } from '../../../domain/hardware/boot-override.ts';
 import { locatingMs } from '../../../domain/hardware/locating.ts';
 import { limitWatts, type PowerReading } from '../../../domain/hardware/power-reading.ts';
-import { isPowerWish, POWER_WISH_NAMES, type PowerWish } from '../../../domain/hardware/power-wish.ts';
+import {
+  isPowerRequest,
+  POWER_REQUEST_NAMES,
+  type PowerRequest,
+} from '../../../domain/hardware/power-request.ts';
 import { checkMachineId, checkRequestId, checkText } from '../../../domain/machine/machine-input.ts';
 import {
   type BmcCertificateSchema,
@@ -75,8 +79,8 @@ export function bmcService(dependencies: ServerDependencies): Service {
         return bootMessage(machine.machineId, read);
       },
       async setBootOverride(request, { caller }) {
-        const wish = readBootWish(request);
-        return operationMessage(await setBootOverride(dependencies, startOf(request, caller), wish));
+        const override = readBootOverride(request);
+        return operationMessage(await setBootOverride(dependencies, startOf(request, caller), override));
       },
       clearBmcLog: async (request, { caller }) =>
         operationMessage(await clearBmcLog(dependencies, startOf(request, caller))),
@@ -129,9 +133,9 @@ function startOf(request: StartMessage, caller: Caller): MachineCall {
   };
 }
 
-function readAction(given: string): PowerWish {
-  if (isPowerWish(given)) return given;
-  throw invalidField('action', `must be one of ${POWER_WISH_NAMES.join(', ')}`);
+function readAction(given: string): PowerRequest {
+  if (isPowerRequest(given)) return given;
+  throw invalidField('action', `must be one of ${POWER_REQUEST_NAMES.join(', ')}`);
 }
 
 /** Null: the cap is removed. */
@@ -142,7 +146,12 @@ function readWatts(given: number | undefined): number | null {
   return watts;
 }
 
-function readBootWish({ source: given, continuous, mode, path }: SetBootOverrideRequest): BootWish {
+function readBootOverride({
+  source: given,
+  continuous,
+  mode,
+  path,
+}: SetBootOverrideRequest): BootOverrideRequest {
   const source = BOOT_SOURCE_NAMES.find((name) => name === given);
   if (source === undefined) throw invalidField('source', `must be one of ${BOOT_SOURCE_NAMES.join(', ')}`);
   if (mode !== '' && mode !== 'UEFI' && mode !== 'Legacy')

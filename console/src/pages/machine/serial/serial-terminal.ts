@@ -53,7 +53,7 @@ export function openSerialTerminal(
   const attachment = new ConsoleAttachment({
     calls: consoles,
     machineId,
-    wish: 'read',
+    writeMode: 'read',
     tailBytes: TAIL_BYTES,
     reasonOf,
     isLost: isTransient,

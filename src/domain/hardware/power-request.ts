@@ -1,7 +1,7 @@
 /** What a person asks of a machine's power. The server's checks, the command line and the documentation read this table. */
-export type PowerWish = 'on' | 'off' | 'shutdown' | 'restart' | 'reset' | 'cycle' | 'nmi' | 'push-button';
+export type PowerRequest = 'on' | 'off' | 'shutdown' | 'restart' | 'reset' | 'cycle' | 'nmi' | 'push-button';
 
-interface PowerWishInfo {
+interface PowerRequestInfo {
   /** For help: "switch it on". */
   readonly description: string;
   /** The power that it ends in, and that shows that it was done. Null: nothing of the machine shows that. */
@@ -14,7 +14,7 @@ interface PowerWishInfo {
   readonly ipmi: string | null;
 }
 
-export const POWER_WISHES = {
+export const POWER_REQUESTS = {
   on: {
     description: 'switch it on',
     endsIn: 'on',
@@ -33,7 +33,7 @@ export const POWER_WISHES = {
     description: 'have its operating system shut down, and wait until it is off',
     endsIn: 'off',
     isHard: false,
-    // Pushing the button is what ACPI makes of a wish to shut down; it is never used to switch on.
+    // Pushing the button is what ACPI makes of a request to shut down; it is never used to switch on.
     redfish: ['GracefulShutdown', 'PushPowerButton'],
     ipmi: 'soft',
   },
@@ -72,10 +72,10 @@ export const POWER_WISHES = {
     redfish: ['PushPowerButton'],
     ipmi: null,
   },
-} as const satisfies Record<PowerWish, PowerWishInfo>;
+} as const satisfies Record<PowerRequest, PowerRequestInfo>;
 
-export const POWER_WISH_NAMES = Object.keys(POWER_WISHES) as PowerWish[];
+export const POWER_REQUEST_NAMES = Object.keys(POWER_REQUESTS) as PowerRequest[];
 
-export function isPowerWish(text: string): text is PowerWish {
-  return Object.hasOwn(POWER_WISHES, text);
+export function isPowerRequest(text: string): text is PowerRequest {
+  return Object.hasOwn(POWER_REQUESTS, text);
 }
