@@ -10,7 +10,7 @@ export interface ApprovalExpiryOptions {
 }
 
 const EVERY_MS = 5_000;
-const PIECE = 100;
+const BATCH = 100;
 
 export function approvalExpiry({ database, watch }: ApprovalExpiryOptions): BackgroundLoop {
   return new BackgroundLoop({
@@ -22,7 +22,7 @@ export function approvalExpiry({ database, watch }: ApprovalExpiryOptions): Back
 }
 
 async function expireApprovals(database: Database): Promise<PassResult> {
-  const unanswered = await unansweredApprovals(database, PIECE);
+  const unanswered = await unansweredApprovals(database, BATCH);
   for (const operationId of unanswered) await expireApproval(database, operationId);
-  return unanswered.length === PIECE ? { nextInMs: 0 } : 'passed';
+  return unanswered.length === BATCH ? { nextInMs: 0 } : 'passed';
 }

@@ -9,7 +9,7 @@ import { StepFailure } from '../engine/step-handler.ts';
 import { directCall } from '../operations/bmc/bmc-call.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Database } from '../store/database/database.ts';
-import { changeLocating, takeDueLocating } from '../store/hardware/locating.ts';
+import { changeLocating, claimDueLocating } from '../store/hardware/locating.ts';
 import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
 
 export interface LocatingExpiryOptions {
@@ -20,8 +20,8 @@ export interface LocatingExpiryOptions {
 }
 
 const EVERY_MS = 1_000;
-const PIECE = 20;
-const TRY_MS = 60_000;
+const BATCH = 20;
+const ATTEMPT_LIMIT_MS = 60_000;
 const SERVER = { kind: 'system', id: 'locating' } as const satisfies Actor;
 
 export function locatingExpiry(options: LocatingExpiryOptions): BackgroundLoop {
@@ -39,10 +39,10 @@ async function switchOffDue(options: LocatingExpiryOptions, stop: AbortSignal): 
   do {
     const at = now();
     // A replica that dies meanwhile holds none for longer.
-    const heldUntil = new Date(at.getTime() + 2 * TRY_MS);
-    due = await takeDueLocating(database, { at, heldUntil, limit: PIECE });
+    const heldUntil = new Date(at.getTime() + 2 * ATTEMPT_LIMIT_MS);
+    due = await claimDueLocating(database, { at, heldUntil, limit: BATCH });
     await Promise.all(due.map((machine) => switchOff(options, machine, stop)));
-  } while (due.length === PIECE && !stop.aborted);
+  } while (due.length === BATCH && !stop.aborted);
 }
 
 async function switchOff(
@@ -70,7 +70,7 @@ async function setIndicator(
 ): Promise<Locating['problem'] | null> {
   const bmc = providers.get(machine.spec.provider)?.capabilities.bmc;
   if (!bmc) return `provider ${machine.spec.provider} does not administer BMCs`;
-  const signal = AbortSignal.any([stop, AbortSignal.timeout(TRY_MS)]);
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(ATTEMPT_LIMIT_MS)]);
   try {
     await bmc.setIndicator(directCall(machine, signal), to);
     return null;

@@ -22,7 +22,7 @@ export interface MaintenanceExpiryOptions {
 }
 
 const EVERY_MS = 5_000;
-const PIECE = 100;
+const BATCH = 100;
 const SERVER = { kind: 'system', id: 'maintenance' } as const satisfies Actor;
 
 export function maintenanceExpiry(options: MaintenanceExpiryOptions): BackgroundLoop {
@@ -41,10 +41,10 @@ async function endMaintenance(
   let ending: EndingMaintenance[];
   let after = '';
   do {
-    ending = await endingMaintenance(database, after, PIECE);
+    ending = await endingMaintenance(database, after, BATCH);
     await Promise.all(ending.map((machine) => startExit(starts, machine)));
     after = ending.at(-1)?.machineId ?? '';
-  } while (ending.length === PIECE && !stop.aborted);
+  } while (ending.length === BATCH && !stop.aborted);
 }
 
 async function startExit(starts: StartDependencies, { machineId, until }: EndingMaintenance): Promise<void> {
@@ -61,7 +61,7 @@ async function startExit(starts: StartDependencies, { machineId, until }: Ending
       ...rules,
       decide: (context) => {
         // It may have been given a new end since it was found.
-        if (context.machine.maintenance?.until !== until) throw givenANewEnd(machineId);
+        if (context.machine.maintenance?.until !== until) throw endWasChanged(machineId);
         return rules.decide(context);
       },
     });
@@ -71,7 +71,7 @@ async function startExit(starts: StartDependencies, { machineId, until }: Ending
   }
 }
 
-function givenANewEnd(machineId: string): Fault {
+function endWasChanged(machineId: string): Fault {
   return new Fault('MACHINE_CHANGED_SINCE', {
     message: `the maintenance of ${machineId} has another end now`,
     metadata: { machine_id: machineId },

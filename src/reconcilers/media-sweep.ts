@@ -25,9 +25,9 @@ export interface MediaSweepOptions {
 }
 
 const EVERY_MS = 2_000;
-const AGAIN_SECONDS = 300;
-const MOST_TRIES = (24 * 3600) / AGAIN_SECONDS;
-const AT_ONCE = 20;
+const RETRY_SECONDS = 300;
+const MAX_TRIES = (24 * 3600) / RETRY_SECONDS;
+const BATCH = 20;
 
 export function mediaSweep(options: MediaSweepOptions): BackgroundLoop {
   return new BackgroundLoop({
@@ -39,7 +39,7 @@ export function mediaSweep(options: MediaSweepOptions): BackgroundLoop {
 }
 
 async function ejectAll(options: MediaSweepOptions, signal: AbortSignal): Promise<PassResult> {
-  const left = await claimLeftMedia(options.database, { everySeconds: AGAIN_SECONDS, limit: AT_ONCE });
+  const left = await claimLeftMedia(options.database, { everySeconds: RETRY_SECONDS, limit: BATCH });
   await Promise.all(left.map((media) => eject(options, media, signal)));
   return left.length === 0 ? 'idle' : 'passed';
 }
@@ -57,7 +57,7 @@ async function eject(
       : 'its provider has no virtual drives';
   if (problem === null) await forgetInsertedMedia(database, media.machineId);
   else {
-    const isLast = media.tries >= MOST_TRIES;
+    const isLast = media.tries >= MAX_TRIES;
     if (isLast) await forgetInsertedMedia(database, media.machineId);
     onLeft({ ...media, problem, isLast });
   }

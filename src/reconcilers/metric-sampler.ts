@@ -21,7 +21,7 @@ export interface MetricSamplerOptions {
   readonly watch: LoopWatch;
 }
 
-const PIECE = 1_000;
+const BATCH = 1_000;
 const REST_MS = 20;
 /** How late a sample may be, as a part of the time between two. */
 const TICKS = 20;
@@ -48,7 +48,7 @@ async function sampleMetrics(
   const from = Math.floor(since.getTime() / 1000) * 1000;
   let after = '';
   while (!stopping.aborted) {
-    const addresses = await readyAddresses(database, after, PIECE);
+    const addresses = await readyAddresses(database, after, BATCH);
     const vitals = await keepalives.read(addresses);
     const samples = addresses.flatMap(({ machineId }, index) => {
       const { lastKeepaliveAt: at = null, metrics = {} } = vitals[index] ?? {};
@@ -57,7 +57,7 @@ async function sampleMetrics(
         : [];
     });
     if (samples.length > 0) await storeSamples(database, slot, samples);
-    if (addresses.length < PIECE) return;
+    if (addresses.length < BATCH) return;
     after = addresses.at(-1)?.machineId ?? after;
     await sleep(REST_MS, stopping);
   }

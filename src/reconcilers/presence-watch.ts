@@ -40,7 +40,7 @@ const TICK_MS = 250;
 /** No replica recorded for this long that it receives keepalives: none was running. */
 const GAP_MS = 5_000;
 const ALWAYS = -1;
-const NEVER_ASKED = Symbol('never asked');
+const NEVER_READ = Symbol('never read');
 const UNKNOWN = Symbol('unknown');
 /** Machines also stop being schedulable without their agents: for maintenance, by a drain, by an operation. */
 const POOLS_EVERY_MS = 5_000;
@@ -53,7 +53,7 @@ export class PresenceWatch {
   readonly #touched = new Set<string>();
   readonly #healthy = new Map<string, boolean>();
   #lenientBefore = 0;
-  #incarnation: string | typeof NEVER_ASKED | typeof UNKNOWN = NEVER_ASKED;
+  #incarnation: string | typeof NEVER_READ | typeof UNKNOWN = NEVER_READ;
   #poolsCheckedAt = 0;
 
   constructor(options: PresenceWatchOptions) {
@@ -83,7 +83,7 @@ export class PresenceWatch {
     const { database, keepalives, ttls, onLenient } = this.#options;
     // While keepalives can't be stored, this replica does not count as receiving them.
     const incarnation = await this.#currentIncarnation();
-    const isAnother = this.#incarnation !== incarnation && this.#incarnation !== NEVER_ASKED;
+    const isAnother = this.#incarnation !== incarnation && this.#incarnation !== NEVER_READ;
     const lenientMs = await watchAgents(database, isAnother ? ALWAYS : GAP_MS, ttls.keepaliveSeconds);
     this.#incarnation = incarnation;
     if (lenientMs > this.#lenientBefore) onLenient(lenientMs);
@@ -98,7 +98,7 @@ export class PresenceWatch {
     try {
       return await this.#options.keepalives.incarnation();
     } catch (error) {
-      if (this.#incarnation === NEVER_ASKED) this.#incarnation = UNKNOWN;
+      if (this.#incarnation === NEVER_READ) this.#incarnation = UNKNOWN;
       throw error;
     }
   }

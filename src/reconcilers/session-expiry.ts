@@ -13,7 +13,7 @@ export interface SessionExpiryOptions {
 }
 
 const EVERY_MS = 2_000;
-const PIECE = 100;
+const BATCH = 100;
 
 export function sessionExpiry(options: SessionExpiryOptions): BackgroundLoop {
   return new BackgroundLoop({
@@ -25,6 +25,6 @@ export function sessionExpiry(options: SessionExpiryOptions): BackgroundLoop {
 }
 
 async function recordEnds({ database, idleSeconds }: SessionExpiryOptions): Promise<PassResult> {
-  const ended = await endExpiredSessions(database, idleSeconds, PIECE);
-  return ended === PIECE ? { nextInMs: 0 } : 'passed';
+  const ended = await endExpiredSessions(database, idleSeconds, BATCH);
+  return ended === BATCH ? { nextInMs: 0 } : 'passed';
 }

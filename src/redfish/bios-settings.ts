@@ -36,7 +36,7 @@ export async function compareBios(service: RedfishService, request: BiosRequest)
     differences: differing.map(
       ([name, value]) => `${name} is ${shown(current[name])}, wanted ${shown(value)}`,
     ),
-    said: wordsOf(extendedMessages({ '@Message.ExtendedInfo': settingsOf(bios.resource).Messages })),
+    lastMessage: wordsOf(extendedMessages({ '@Message.ExtendedInfo': settingsOf(bios.resource).Messages })),
   };
 }
 

@@ -33,7 +33,7 @@ export async function compareBootOrder(
   if (pending !== null && isSame(pending, wanted))
     return { state: 'staged', message: `${wanted.join(', ')} for the next reset` };
   const difference = `the boot order is ${current.join(', ')}, wanted ${wanted.join(', ')}`;
-  return { state: 'differs', differences: [difference], said: '' };
+  return { state: 'differs', differences: [difference], lastMessage: '' };
 }
 
 export async function stageBootOrder(

@@ -21,7 +21,7 @@ const ROOT = '/redfish/v1/';
 const SESSIONS = '/redfish/v1/SessionService/Sessions';
 const NO_SESSION_LEFT = 'it opens no session now';
 /** How a service without sessions answers the login. */
-const WITHOUT_SESSIONS: readonly number[] = [404, 405, 501];
+const NO_SESSION_SERVICE: readonly number[] = [404, 405, 501];
 
 export interface RedfishLogin {
   readonly user: string;
@@ -139,7 +139,7 @@ export class RedfishSession {
       return this.#credential;
     }
     // A service that names no sessions may ask for the password before it says that there are none.
-    if (WITHOUT_SESSIONS.includes(answer.status) || (answer.status === 401 && !namesSessions)) {
+    if (NO_SESSION_SERVICE.includes(answer.status) || (answer.status === 401 && !namesSessions)) {
       this.#credential = basicOf(login);
       return this.#credential;
     }
@@ -178,7 +178,11 @@ async function readRoot(wire: RedfishWire, signal: AbortSignal): Promise<Service
   // A service that starts, or has a fault, is one of Redfish all the same.
   if (answer.status >= 500 || answer.status === 429) throw refusal(wire.where, ROOT, answer);
   if (answer.status >= 300)
-    throw new RedfishFailure('NotRedfish', wire.where, await versionsInstead(wire, answer.status, signal));
+    throw new RedfishFailure(
+      'NotRedfish',
+      wire.where,
+      await unsupportedVersions(wire, answer.status, signal),
+    );
   const root = fieldsOf(answer.body);
   const version = textOf(root.RedfishVersion);
   if (/^\d+\./.test(version) && !version.startsWith('1.'))
@@ -203,7 +207,7 @@ async function readRoot(wire: RedfishWire, signal: AbortSignal): Promise<Service
 }
 
 /** DSP0266 has the versions of the protocol at /redfish, which needs no login either. */
-async function versionsInstead(wire: RedfishWire, status: number, signal: AbortSignal): Promise<string> {
+async function unsupportedVersions(wire: RedfishWire, status: number, signal: AbortSignal): Promise<string> {
   const answered = `${ROOT} answered ${status}`;
   if (status !== 404) return answered;
   const listed = await wire.ask({ method: 'GET', path: VERSIONS, signal }).catch((error: unknown) => {

@@ -30,7 +30,7 @@ const TASK_STATES: Readonly<
 const POLL_AFTER_MS = 5_000;
 const LONGEST_POLL_MS = 5 * 60_000;
 const MAX_MESSAGES = 3;
-const NOT_OF_THE_WORK: readonly number[] = [403, 429, 502, 503, 504];
+const SAYS_NOTHING_OF_TASK: readonly number[] = [403, 429, 502, 503, 504];
 
 /** The path of the task that an answer is about; null: the work is over with the answer, or (202) no task is named. */
 export function taskOf(answer: WireAnswer): string | null {
@@ -66,7 +66,7 @@ export async function readTask(service: RedfishService, path: string): Promise<B
   if (answer.status === 404 || answer.status === 410)
     return { state: 'gone', words: 'the BMC does not know the task any more', percent: null, pollAfterMs };
   // These say something of the service, and nothing of the work.
-  if (NOT_OF_THE_WORK.includes(answer.status)) throw refusal(service.where, path, answer);
+  if (SAYS_NOTHING_OF_TASK.includes(answer.status)) throw refusal(service.where, path, answer);
   const words = wordsOf(answer.messages);
   if (answer.status < 300) return { state: 'done', words, percent: 100, pollAfterMs };
   return {

@@ -35,7 +35,7 @@ export async function reset(
 ): Promise<void> {
   const system = await service.system();
   const wanted = POWER_REQUESTS[request].endsIn;
-  if (wanted !== null && powerOf(system, service.where) === wanted && !isOnItsWay(system)) {
+  if (wanted !== null && powerOf(system, service.where) === wanted && !isChanging(system)) {
     log(`The machine is ${wanted}: nothing to do`);
     return;
   }
@@ -57,4 +57,4 @@ export async function offersReset(service: RedfishService, request: PowerRequest
   return offered === null || POWER_REQUESTS[request].redfish.some((type) => offered.includes(type));
 }
 
-const isOnItsWay = ({ fields }: Resource) => /^Powering/.test(textOf(fields.PowerState));
+const isChanging = ({ fields }: Resource) => /^Powering/.test(textOf(fields.PowerState));

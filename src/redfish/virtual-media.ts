@@ -57,7 +57,7 @@ export async function insertMedia(service: RedfishService, url: string, call: Me
  * Only the image is a parameter that has to be there (DSP2046): by default it is inserted and write-protected. Some demand more and name it in
  * their refusal, and others refuse what they do not know; openstack/sushy has met all of these.
  */
-const DEMANDED: ReadonlyArray<{
+const REQUIRED_BY_SOME: ReadonlyArray<{
   readonly named: RegExp;
   readonly fields: (url: string) => Readonly<Record<string, unknown>>;
 }> = [
@@ -81,7 +81,7 @@ async function insertByAction(
     } catch (error) {
       const isRefused = error instanceof RedfishFailure && error.reason === 'CommandRefused';
       if (!isRefused) throw error;
-      const more = DEMANDED.find(({ named }) => named.test(error.detail))?.fields(url) ?? {};
+      const more = REQUIRED_BY_SOME.find(({ named }) => named.test(error.detail))?.fields(url) ?? {};
       if (Object.keys(more).every((name) => name in fields)) throw error;
       fields = { ...fields, ...more };
     }

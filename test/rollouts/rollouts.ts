@@ -98,10 +98,10 @@ export class Rollouts {
 
   act(
     rolloutId: string,
-    act: RequestedAction,
+    action: RequestedAction,
     { requestId = fresh('request'), reason = '', caller = ALICE } = {},
   ): Promise<Rollout> {
-    return actOnRollout(this.dependencies, { rolloutId, requestId, reason, caller, act });
+    return actOnRollout(this.dependencies, { rolloutId, requestId, reason, caller, action });
   }
 
   rollBack(rolloutId: string, requestId = fresh('request')): Promise<Rollout> {

@@ -21,7 +21,7 @@ export type SettingsState =
       readonly state: 'differs';
       readonly differences: readonly string[];
       /** What the BMC says of the last change; empty: nothing. */
-      readonly said: string;
+      readonly lastMessage: string;
     };
 
 export type BiosValue = string | number | boolean;

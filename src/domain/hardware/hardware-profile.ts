@@ -125,7 +125,7 @@ function foundText({ hardware }: Machine, field: HardwareField): string {
 }
 
 const HARDWARE_MISMATCH = 'HardwareMismatch';
-const MOST_DIFFERENCES = 10;
+const MAX_DIFFERENCES = 10;
 
 /** What the verdict makes of Degraded; null: nothing. A machine of which nothing is known is not called degraded. */
 export function degradedBy(machine: Machine, { differences }: HardwareVerdict): ConditionChange | null {
@@ -136,8 +136,8 @@ export function degradedBy(machine: Machine, { differences }: HardwareVerdict): 
     return isRaised
       ? { type: 'Degraded', status: false, reason: 'HardwareMatches', message: 'the hardware is as expected' }
       : null;
-  const more = differences.length - MOST_DIFFERENCES;
-  const message = [...differences.slice(0, MOST_DIFFERENCES), ...(more > 0 ? [`${more} more`] : [])].join(
+  const more = differences.length - MAX_DIFFERENCES;
+  const message = [...differences.slice(0, MAX_DIFFERENCES), ...(more > 0 ? [`${more} more`] : [])].join(
     '; ',
   );
   if (isRaised && before.message === message) return null;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { LEMON_TROUBLE_NAMES, type LemonFacts, lemonScore } from './lemon-score.ts';
+import { LEMON_FACTOR_NAMES, type LemonFacts, lemonScore } from './lemon-score.ts';
 
-const NONE = Object.fromEntries(LEMON_TROUBLE_NAMES.map((name) => [name, 0])) as unknown as LemonFacts;
+const NONE = Object.fromEntries(LEMON_FACTOR_NAMES.map((name) => [name, 0])) as unknown as LemonFacts;
 
 it('is 0 without reasons for a machine to which nothing happened', () => {
   expect(lemonScore(NONE)).toEqual({ score: 0, reasons: [] });
@@ -25,6 +25,6 @@ it('is no higher for one kind of trouble than its limit, and never above 100', (
     score: 15,
     reasons: ['5000 correctable memory errors (15 points)'],
   });
-  const all = Object.fromEntries(LEMON_TROUBLE_NAMES.map((name) => [name, 1_000])) as unknown as LemonFacts;
+  const all = Object.fromEntries(LEMON_FACTOR_NAMES.map((name) => [name, 1_000])) as unknown as LemonFacts;
   expect(lemonScore(all).score).toBe(100);
 });

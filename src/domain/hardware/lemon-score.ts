@@ -7,7 +7,7 @@
 export const LEMON_DAYS = 90;
 const MAX_SCORE = 100;
 
-interface Trouble {
+interface Factor {
   readonly one: string;
   readonly many: string;
   readonly points: number;
@@ -15,7 +15,7 @@ interface Trouble {
 }
 
 /** Every kind of trouble, in the order of the issue that the table answers: operations, memory, log, reboots, changes. */
-export const LEMON_TROUBLES = {
+export const LEMON_FACTORS = {
   failed_operations: { one: 'failed operation', many: 'failed operations', points: 5, most: 30 },
   memory_uncorrectable: {
     one: 'uncorrectable memory error',
@@ -43,13 +43,13 @@ export const LEMON_TROUBLES = {
   },
   unexpected_reboots: { one: 'unexpected reboot', many: 'unexpected reboots', points: 8, most: 32 },
   hardware_changes: { one: 'change of its hardware', many: 'changes of its hardware', points: 4, most: 16 },
-} as const satisfies Record<string, Trouble>;
+} as const satisfies Record<string, Factor>;
 
-export type LemonTrouble = keyof typeof LEMON_TROUBLES;
-export const LEMON_TROUBLE_NAMES = Object.keys(LEMON_TROUBLES) as LemonTrouble[];
+export type LemonFactor = keyof typeof LEMON_FACTORS;
+export const LEMON_FACTOR_NAMES = Object.keys(LEMON_FACTORS) as LemonFactor[];
 
 /** How often each happened in the last 90 days. */
-export type LemonFacts = Readonly<Record<LemonTrouble, number>>;
+export type LemonFacts = Readonly<Record<LemonFactor, number>>;
 
 export interface LemonScore {
   readonly score: number;
@@ -58,8 +58,8 @@ export interface LemonScore {
 }
 
 export function lemonScore(facts: LemonFacts): LemonScore {
-  const found = LEMON_TROUBLE_NAMES.map((name) => {
-    const { one, many, points, most } = LEMON_TROUBLES[name];
+  const found = LEMON_FACTOR_NAMES.map((name) => {
+    const { one, many, points, most } = LEMON_FACTORS[name];
     const times = facts[name];
     return { text: `${times} ${times === 1 ? one : many}`, points: Math.min(times * points, most) };
   })

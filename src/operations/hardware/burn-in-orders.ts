@@ -16,11 +16,11 @@ import type { BurnInOrders } from '../../providers/burn-ins.ts';
 import { appendEvents } from '../../store/events/append-events.ts';
 import {
   type BurnInReport,
-  burnInSent,
   findBurnIn,
   findBurnInByToken,
   orderBurnIn,
   recordBurnIn,
+  recordBurnInSent,
 } from '../../store/hardware/burn-ins.ts';
 import { wakeOperation } from '../../store/operations/writer/wake-operation.ts';
 import { type InstallPlanDependencies, preparedBurnIn } from '../nodes/install-plan.ts';
@@ -49,7 +49,7 @@ export function createBurnInOrders(
       await ensureNode(order.machineId);
       await orderBurnIn(database, { ...order, at: now() });
     },
-    sent: (machineId, operationId) => burnInSent(database, machineId, operationId, now()),
+    sent: (machineId, operationId) => recordBurnInSent(database, machineId, operationId, now()),
     async giveUp(machineId, operationId, reason) {
       await database.transaction(async (session) => {
         const found = await findBurnIn(session, machineId, operationId);

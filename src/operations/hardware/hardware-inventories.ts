@@ -29,7 +29,7 @@ interface InventoryDependencies {
   readonly now: () => Date;
 }
 
-const MOST_CHANGES = 20;
+const MAX_CHANGES = 20;
 const INSPECTION: Actor = { kind: 'system', id: 'inspection' };
 
 export function createHardwareInventories({ database, now }: InventoryDependencies): HardwareInventories {
@@ -83,7 +83,7 @@ function inventoryEvents(
   { version, changes }: RecordedInventory,
 ): NewEvent[] {
   if (changes !== null && changes.length === 0) return [];
-  const more = (changes?.length ?? 0) - MOST_CHANGES;
+  const more = (changes?.length ?? 0) - MAX_CHANGES;
   return [
     {
       kind: 'hardware',
@@ -95,7 +95,7 @@ function inventoryEvents(
       metadata: {
         source,
         ...(changes !== null && {
-          changes: [...changes.slice(0, MOST_CHANGES), ...(more > 0 ? [`${more} more`] : [])],
+          changes: [...changes.slice(0, MAX_CHANGES), ...(more > 0 ? [`${more} more`] : [])],
         }),
       },
       machineId,

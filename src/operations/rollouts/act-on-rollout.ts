@@ -36,13 +36,13 @@ export interface ActOnRolloutCall {
   readonly requestId: string;
   readonly reason: string;
   readonly caller: Caller;
-  readonly act: RequestedAction;
+  readonly action: RequestedAction;
 }
 
 /** The same request again changes nothing and answers the rollout as it is. */
 export async function actOnRollout(
   dependencies: RolloutDependencies & FindingsDependencies,
-  { rolloutId, requestId, reason, caller, act }: ActOnRolloutCall,
+  { rolloutId, requestId, reason, caller, action }: ActOnRolloutCall,
 ): Promise<Rollout> {
   const { database } = dependencies;
   const { actor, scope } = caller;
@@ -53,12 +53,12 @@ export async function actOnRollout(
     scope,
     requestId,
     reason,
-    action: act.act,
-    fingerprint: requestFingerprint(JSON.stringify([act, reason])),
+    action: action.act,
+    fingerprint: requestFingerprint(JSON.stringify([action, reason])),
   };
-  const known = await knownFindings(dependencies, rolloutId, act);
+  const known = await knownFindings(dependencies, rolloutId, action);
   await recordRolloutAction(database, call, (context) =>
-    applied(act, context, { caller, reason, tokenCreators, known }),
+    applied(action, context, { caller, reason, tokenCreators, known }),
   );
   return storedRollout(dependencies, rolloutId);
 }
@@ -85,27 +85,27 @@ interface Actor {
   readonly known: FailureTally['known'];
 }
 
-function applied(act: RequestedAction, context: ActionContext, by: Actor): Promise<ActionResult> {
+function applied(action: RequestedAction, context: ActionContext, by: Actor): Promise<ActionResult> {
   const { rolloutId, state } = context;
-  const isAfterFailure = state === 'failed' && (act.act === 'retry' || act.act === 'skip');
+  const isAfterFailure = state === 'failed' && (action.act === 'retry' || action.act === 'skip');
   if (isEnded(state) && !isAfterFailure) throw rolloutEnded(rolloutId, state);
-  switch (act.act) {
+  switch (action.act) {
     case 'pause':
       return pause(context, by);
     case 'resume':
       return resume(context, by);
     case 'abort':
-      return abort(context, act, by);
+      return abort(context, action, by);
     case 'approve':
-      return approve(context, act.wave, by);
+      return approve(context, action.wave, by);
     case 'reject':
-      return reject(context, act.wave, by);
+      return reject(context, action.wave, by);
     case 'retry':
-      return retry(context, act, by);
+      return retry(context, action, by);
     case 'skip':
-      return skip(context, act.machineIds, by);
+      return skip(context, action.machineIds, by);
     case 'update-limits':
-      return updateLimits(context, act);
+      return updateLimits(context, action);
   }
 }
 

@@ -26,14 +26,14 @@ const REPEATABLE: readonly RolloutStep['verb'][] = [
 /** Answers the new rollout, which gives each machine the image that it had before. The same request again answers the same. */
 export async function rollBack(
   dependencies: RolloutDependencies,
-  { rolloutId, requestId, reason, caller }: Omit<ActOnRolloutCall, 'act'>,
+  { rolloutId, requestId, reason, caller }: Omit<ActOnRolloutCall, 'action'>,
 ): Promise<Rollout> {
   const { database } = dependencies;
   const { actor, scope } = caller;
   const before = await findRollout(database, rolloutId, scope);
   if (before === null) throw rolloutNotFound(rolloutId);
   const call = { rolloutId, actor, scope, requestId, reason, fingerprint: 'roll-back' } as const;
-  // Before anything is created: the id may be that of another act.
+  // Before anything is created: the id may be that of another action.
   await isRepeated(database, call);
   const fingerprint = rollbackFingerprint({ rollsBack: rolloutId, reason });
   const known = requestId === '' ? null : await findByRequest(database, { actor, requestId, fingerprint });

@@ -40,14 +40,14 @@ export function newPassword(): string {
  * A breaker leaves a BMC alone after a refused login; but which of two passwords it takes is found by trying them. How often that is done is
  * up to the step.
  */
-function letThrough(call: ProviderCall): ProviderCall {
+function pastBreaker(call: ProviderCall): ProviderCall {
   return { ...call, operatorRetry: randomUUID() };
 }
 
 export function createPasswordMethods(logins: BmcLogins, changes: PasswordChanges): PasswordMethods {
   const takes = async (call: ProviderCall, login: BmcLogin) => {
     try {
-      await changes.logIn(letThrough(call), login);
+      await changes.logIn(pastBreaker(call), login);
       return true;
     } catch (error) {
       if (isLoginRefused(error)) return false;
@@ -71,7 +71,7 @@ export function createPasswordMethods(logins: BmcLogins, changes: PasswordChange
       if (likely === 'new' && (await takes(call, waiting))) return 'changed';
       if (likely === 'old' && (await takes(call, kept))) return 'prepared';
       // The other one: where the BMC does not take it either, a person must know.
-      await changes.logIn(letThrough(call), likely === 'new' ? kept : waiting);
+      await changes.logIn(pastBreaker(call), likely === 'new' ? kept : waiting);
       return likely === 'new' ? 'prepared' : 'changed';
     },
     async preparePassword(call) {
@@ -87,7 +87,7 @@ export function createPasswordMethods(logins: BmcLogins, changes: PasswordChange
       if (waiting === null) return;
       const kept = await logins.of(machine, signal);
       call.log(`Changing the password of ${kept.user} on the BMC`);
-      await changes.change(letThrough(call), kept, waiting.password);
+      await changes.change(pastBreaker(call), kept, waiting.password);
     },
     async promotePassword(call) {
       const { machine, signal } = call;

@@ -53,7 +53,7 @@ export interface IpmiSession {
 export type Power = 'on' | 'off';
 
 /** How long a command may take, and how often it is repeated meanwhile; ipmitool waits longer each time. */
-interface Patience {
+interface CommandTiming {
   readonly limitMs: number;
   readonly answerSeconds: number;
   readonly retries: number;
@@ -61,7 +61,7 @@ interface Patience {
 
 interface CommandOptions {
   readonly machine: Machine;
-  readonly patience: Patience;
+  readonly timing: CommandTiming;
   readonly signal: AbortSignal;
   readonly operatorRetry?: string | undefined;
   readonly details?: 'none';
@@ -71,7 +71,7 @@ interface CommandOptions {
 }
 
 /** For a probe: a BMC that does not answer has had two chances after 2 s. */
-const PROBE: Patience = { limitMs: 4_000, answerSeconds: 1, retries: 1 };
+const PROBE: CommandTiming = { limitMs: 4_000, answerSeconds: 1, retries: 1 };
 
 /** Without it ipmitool prints the same for every failed login, whether the BMC is dead or the password wrong. */
 const DETAILS = ['-v'] as const;
@@ -91,7 +91,7 @@ export class Bmcs {
   readonly #rule: AddressRule;
   readonly #logins: BmcLogins;
   readonly #breaker: LoginBreaker;
-  readonly #patience: Patience;
+  readonly #timing: CommandTiming;
   readonly #mutex = new KeyedMutex();
 
   constructor(
@@ -106,7 +106,7 @@ export class Bmcs {
     const seconds = configuration.timeout_seconds;
     // With two retries a BMC that does not answer takes ipmitool 4 n + 2 seconds: it should give up by itself, before we end it.
     const answerSeconds = Math.max(1, Math.floor((seconds - 2) / 4));
-    this.#patience = { limitMs: seconds * 1000, answerSeconds, retries: seconds < 6 ? 1 : 2 };
+    this.#timing = { limitMs: seconds * 1000, answerSeconds, retries: seconds < 6 ? 1 : 2 };
   }
 
   /**
@@ -123,7 +123,7 @@ export class Bmcs {
     const where = endpointText(endpoint);
     const bmc = this.#bmcAt(endpoint, {
       machine,
-      patience: this.#patience,
+      timing: this.#timing,
       signal,
       operatorRetry: call.operatorRetry,
       checkHeld: call.checkHeld,
@@ -149,7 +149,7 @@ export class Bmcs {
       };
       try {
         return await read(
-          this.#bmcAt(endpoint, { machine, patience: this.#patience, signal: either, checkHeld }),
+          this.#bmcAt(endpoint, { machine, timing: this.#timing, signal: either, checkHeld }),
         );
       } catch (error) {
         if (wanted.aborted && !signal.aborted && wanted.reason instanceof Wanted) return null;
@@ -193,10 +193,10 @@ export class Bmcs {
     this.#breaker.check(account, login.fingerprint);
     const session: IpmiSession = {
       where,
-      args: [...this.#options(resolved, login, this.#patience), ...DETAILS],
+      args: [...this.#options(resolved, login, this.#timing), ...DETAILS],
       password: login.password,
-      limitMs: this.#patience.limitMs,
-      run: (...command) => this.#run(resolved, command, { machine, patience: this.#patience, signal }),
+      limitMs: this.#timing.limitMs,
+      run: (...command) => this.#run(resolved, command, { machine, timing: this.#timing, signal }),
       accepted: () => this.#breaker.accepted(account),
       failure: (command, end) => {
         const { reason, failure } = ipmiFailure(where, command, end);
@@ -217,7 +217,7 @@ export class Bmcs {
     const where = endpointText(resolved);
     if (this.#mutex.isLocked(where)) return null;
     return this.#mutex.run(where, signal, () =>
-      this.#run(resolved, command, { machine, patience: PROBE, signal }),
+      this.#run(resolved, command, { machine, timing: PROBE, signal }),
     );
   }
 
@@ -228,7 +228,7 @@ export class Bmcs {
       const where = endpointText(endpoint);
       if (this.#mutex.isLocked(where)) return null;
       const asking = this.#mutex.run(where, signal, () =>
-        this.#run(endpoint, POWER_STATUS, { machine, patience: PROBE, signal }),
+        this.#run(endpoint, POWER_STATUS, { machine, timing: PROBE, signal }),
       );
       const power = parsePower(where, await unlessAborted(asking, signal));
       return { ok: true, reason: 'BmcOK', message: `the BMC ${where} answers; power is ${power}` };
@@ -264,17 +264,17 @@ export class Bmcs {
   async #run(
     endpoint: Endpoint,
     command: readonly string[],
-    { machine, patience, signal, operatorRetry, details, login: given, stdin }: CommandOptions,
+    { machine, timing, signal, operatorRetry, details, login: given, stdin }: CommandOptions,
   ): Promise<string> {
     const login = given ?? (await this.#login(machine, signal));
     const where = endpointText(endpoint);
     const account = `${login.user}@${where}`;
     this.#breaker.check(account, login.fingerprint, operatorRetry);
     const end = await runIpmitool({
-      args: [...this.#options(endpoint, login, patience), ...(details === 'none' ? [] : DETAILS), ...command],
+      args: [...this.#options(endpoint, login, timing), ...(details === 'none' ? [] : DETAILS), ...command],
       password: login.password,
       stdin,
-      limitMs: patience.limitMs,
+      limitMs: timing.limitMs,
       signal,
     });
     if (end.exitCode === 0) {
@@ -291,18 +291,18 @@ export class Bmcs {
     return readable(() => checkedForIpmi(login));
   }
 
-  #options({ host, port }: Endpoint, { user }: BmcLogin, patience: Patience): string[] {
+  #options({ host, port }: Endpoint, { user }: BmcLogin, timing: CommandTiming): string[] {
     const { cipher_suite: suite, privilege } = this.#configuration;
     return [
       ...['-I', 'lanplus', '-C', String(suite), '-L', PRIVILEGES[privilege]],
       ...['-H', host, '-p', String(port), '-U', user, '-E'],
-      ...['-N', String(patience.answerSeconds), '-R', String(patience.retries)],
+      ...['-N', String(timing.answerSeconds), '-R', String(timing.retries)],
     ];
   }
 }
 
 /** Of a BMC that does not answer: whether the command may have been carried out. */
-const AWAY: Partial<Record<BmcFailure['reason'], Outage['effect']>> = {
+const OUTAGE_EFFECTS: Partial<Record<BmcFailure['reason'], Outage['effect']>> = {
   NoAnswer: 'unknown',
   NoFreeSession: 'none',
   NameNotFound: 'none',
@@ -313,7 +313,7 @@ export class BmcFailure extends StepFailure {
   readonly reason: IpmiReason | 'NameNotFound';
 
   constructor(reason: BmcFailure['reason'], failure: StepFailure['failure'], where = '') {
-    const effect = AWAY[reason];
+    const effect = OUTAGE_EFFECTS[reason];
     super(failure, effect === undefined ? null : { upstream: 'the BMC', name: where, effect });
     this.reason = reason;
   }

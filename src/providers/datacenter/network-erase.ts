@@ -5,7 +5,7 @@
 import type { InstallOrderView } from '../network-installs.ts';
 import { type Erasing, type ErasingState, operationOf } from '../provider.ts';
 import {
-  isOurs,
+  isOrderOf,
   LEFTOVER,
   type NetworkInstallOptions,
   POLL_AFTER_MS,
@@ -25,7 +25,7 @@ export function erasingByReports(options: NetworkInstallOptions): Erasing {
   return {
     async erasingState(call) {
       const view = await installs.read(call.machine.machineId);
-      if (!isOurs(view, call) || view.key === '') return { state: 'idle' };
+      if (!isOrderOf(view, call) || view.key === '') return { state: 'idle' };
       if (needsReboot(view) && !view.isGivenUp) return { state: 'idle' };
       return { ...erasingOf(view), ...(view.hasUsedMedia ? LEFTOVER : {}) };
     },
@@ -34,7 +34,7 @@ export function erasingByReports(options: NetworkInstallOptions): Erasing {
       call.signal.throwIfAborted();
       call.checkHeld();
       const before = await installs.read(machineId);
-      if (isOurs(before, call) && before.hasUsedMedia) await ejectDisc(call);
+      if (isOrderOf(before, call) && before.hasUsedMedia) await ejectDisc(call);
       await installs.orderErase(machineId, { operationId: operationOf(call), key: call.key, overwrite });
       const view = await installs.read(machineId);
       if (view && !needsReboot(view)) return;

@@ -44,7 +44,7 @@ export function withNetworkInstalls(
   };
 }
 
-export function isOurs(view: InstallOrderView | null, call: ProviderCall): view is InstallOrderView {
+export function isOrderOf(view: InstallOrderView | null, call: ProviderCall): view is InstallOrderView {
   return view !== null && view.operationId === operationOf(call);
 }
 
@@ -66,7 +66,7 @@ function netbootWithImage({ netboot, installs }: NetworkInstallOptions): Netboot
     async bootDevice(call) {
       const boot = await netboot.bootDevice(call);
       const view = await installs.read(call.machine.machineId);
-      const isQueued = isOurs(view, call) && (view.state === 'pending' || view.state === 'installing');
+      const isQueued = isOrderOf(view, call) && (view.state === 'pending' || view.state === 'installing');
       return { ...boot, image: boot.device === 'pxe' && isQueued ? view.image : '' };
     },
     async setBootDevice(call, device, image) {
@@ -76,7 +76,7 @@ function netbootWithImage({ netboot, installs }: NetworkInstallOptions): Netboot
       // First what would be served, then the boot that asks for it; the other way round on the way back.
       if (device === 'pxe' && image !== '') {
         const view = await installs.read(machineId);
-        const key = isOurs(view, call) ? view.key : '';
+        const key = isOrderOf(view, call) ? view.key : '';
         call.checkHeld();
         await installs.order(machineId, { operationId, key, image });
         call.log(`Queued for installation: ${image}`);
@@ -100,7 +100,7 @@ function imagingByReports(options: NetworkInstallOptions): Imaging {
   return {
     async imagingState(call) {
       const view = await installs.read(call.machine.machineId);
-      if (!isOurs(view, call) || view.key === '' || needsReboot(view)) return { state: 'idle' };
+      if (!isOrderOf(view, call) || view.key === '' || needsReboot(view)) return { state: 'idle' };
       return { ...imagingOf(view), ...(view.hasUsedMedia ? LEFTOVER : {}) };
     },
     async startImaging(call, image) {
@@ -109,8 +109,8 @@ function imagingByReports(options: NetworkInstallOptions): Imaging {
       call.checkHeld();
       const before = await installs.read(machineId);
       // The disc has done its work with the boot: the next one is that of what is installed.
-      if (isOurs(before, call) && before.hasUsedMedia) await ejectDisc(call);
-      if (isOurs(before, call) && before.key === call.key && isOver(before)) return;
+      if (isOrderOf(before, call) && before.hasUsedMedia) await ejectDisc(call);
+      if (isOrderOf(before, call) && before.key === call.key && isOver(before)) return;
       await installs.order(machineId, { operationId: operationOf(call), key: call.key, image });
       const view = await installs.read(machineId);
       // A reboot of this operation before this step may have made it boot already.

@@ -55,7 +55,7 @@ function createFakeBios(tasks: FakeTasks): Capabilities['bios'] {
       if (differing.every(([name, value]) => state.biosPending[name] === value))
         return { state: 'staged', message: 'they wait for the next reset' };
       const differences = differing.map(([name, value]) => `${name} is ${state.bios[name]}, wanted ${value}`);
-      return { state: 'differs', differences, said: '' };
+      return { state: 'differs', differences, lastMessage: '' };
     },
     async stage(call, request) {
       await tasks.start(call, { kind: 'bios', target: JSON.stringify(request) });
@@ -79,7 +79,7 @@ function createFakeBootOrder(tasks: FakeTasks): Capabilities['bootOrder'] {
       if (order.join() === state.bootOrder.join())
         return { state: 'as_wanted', message: `boots from ${order.join(', ')}` };
       const difference = `the boot order is ${state.bootOrder.join(', ')}, wanted ${order.join(', ')}`;
-      return { state: 'differs', differences: [difference], said: '' };
+      return { state: 'differs', differences: [difference], lastMessage: '' };
     },
     async stage(call, request) {
       const { bootOrder } = await tasks.state(call.machine.machineId);

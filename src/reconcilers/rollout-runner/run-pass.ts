@@ -33,7 +33,7 @@ export interface SlowChecks {
 export type PassOutcome = 'gone' | { readonly nextInMs: number | null };
 
 const OBSERVE_MS = 1_000;
-const CANCEL_PIECE = 200;
+const CANCEL_BATCH = 200;
 
 export async function runPass(dependencies: RunnerDependencies, call: PassCall): Promise<PassOutcome> {
   const { database } = dependencies;
@@ -89,7 +89,7 @@ async function cancelRunning(
 ): Promise<number> {
   const isAsked = row.cancel_running || (state === 'stopped' && view.spec.stop.cancelRunning);
   if (!isAsked || (state !== 'aborting' && state !== 'stopped')) return 0;
-  const ids = await operationsToCancel(dependencies.database, row.rollout_id, CANCEL_PIECE);
+  const ids = await operationsToCancel(dependencies.database, row.rollout_id, CANCEL_BATCH);
   const reason = `${row.rollout_id} is ${state === 'stopped' ? 'stopped' : 'aborted'}`;
   for (const operationId of ids)
     await cancelOperation(dependencies, { operationId, reason, actor: ROLLOUTS, scope: null });

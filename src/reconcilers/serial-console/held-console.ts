@@ -34,9 +34,9 @@ const GATHER_MS = 500;
 const GATHER_READ_MS = 40;
 const TRIM_EVERY_BYTES = 64 * 1024;
 /** Between two attempts, by what the last one met. */
-const AWAY: BackoffPolicy = { firstMs: 1_000, maxMs: 30_000 };
+const UNAVAILABLE: BackoffPolicy = { firstMs: 1_000, maxMs: 30_000 };
 const REFUSED: BackoffPolicy = { firstMs: 15_000, maxMs: 300_000 };
-const STORE_AWAY_MS = 1_000;
+const STORE_RETRY_MS = 1_000;
 const INPUT_POLL_MS = 1_000;
 
 /** Another replica holds it. */
@@ -88,12 +88,12 @@ export class HeldConsole {
       } catch (error) {
         if (stop.aborted || error instanceof TakenOver) return;
         // A connection that lasted is a new start.
-        if (this.#dependencies.monotonicNow() - startedAt > AWAY.maxMs) failures = 0;
+        if (this.#dependencies.monotonicNow() - startedAt > UNAVAILABLE.maxMs) failures = 0;
         failures += 1;
         await this.#waitAfter(error, failures).catch(async (away: unknown) => {
           if (away instanceof TakenOver) return this.#stopping.abort();
           this.#dependencies.onUnexpected(this.claim.machineId, away);
-          await sleep(STORE_AWAY_MS, stop);
+          await sleep(STORE_RETRY_MS, stop);
         });
       }
     }
@@ -159,7 +159,7 @@ export class HeldConsole {
       next.catch(() => {});
       while (length < PIECE_BYTES) {
         const left = storeAt - monotonicNow();
-        const more = left > 0 ? await orAfter(next, left) : null;
+        const more = left > 0 ? await resultWithin(next, left) : null;
         if (more === null || more.done) break;
         pieces.push(more.value);
         length += more.value.length;
@@ -239,21 +239,21 @@ function problemOf(error: unknown): Problem {
     return {
       code: error.code,
       message: error.message,
-      policy: error.code === 'CONSOLE_ENDED' ? AWAY : REFUSED,
+      policy: error.code === 'CONSOLE_ENDED' ? UNAVAILABLE : REFUSED,
     };
   if (error instanceof StepFailure) {
     const { code, message, class: kind } = error.failure;
-    return { code, message, policy: kind === 'retryable' ? AWAY : REFUSED };
+    return { code, message, policy: kind === 'retryable' ? UNAVAILABLE : REFUSED };
   }
   return {
     code: 'INTERNAL',
     message: 'an unexpected error, which is in the log of the server',
-    policy: AWAY,
+    policy: UNAVAILABLE,
   };
 }
 
 /** Null: the time was over first. */
-async function orAfter<T>(work: Promise<T>, ms: number): Promise<T | null> {
+async function resultWithin<T>(work: Promise<T>, ms: number): Promise<T | null> {
   const over = new AbortController();
   try {
     return await Promise.race([work, sleep(ms, over.signal).then(() => null)]);

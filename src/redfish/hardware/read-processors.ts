@@ -18,7 +18,7 @@ const MIB = 2 ** 20;
 const GPU_TYPES: readonly unknown[] = ['GPU', 'Accelerator'];
 
 export function readProcessors(processors: readonly Resource[]): ProcessorFacts[] {
-  return there(processors)
+  return presentFields(processors)
     .filter(({ ProcessorType: type }) => type === 'CPU' || type === undefined || type === null)
     .map((fields) =>
       present({
@@ -39,7 +39,7 @@ export async function readGpuProcessors(
   service: RedfishService,
   processors: readonly Resource[],
 ): Promise<GpuFacts[]> {
-  const gpus = there(processors).filter(({ ProcessorType: type }) => GPU_TYPES.includes(type));
+  const gpus = presentFields(processors).filter(({ ProcessorType: type }) => GPU_TYPES.includes(type));
   const found: GpuFacts[] = [];
   for (const fields of gpus)
     found.push(
@@ -59,6 +59,6 @@ async function modelOfCard(service: RedfishService, { Links: links }: Fields): P
   return text(card?.fields.Model) ?? text(card?.fields.Name);
 }
 
-function there(resources: readonly Resource[]): Fields[] {
+function presentFields(resources: readonly Resource[]): Fields[] {
   return resources.map(({ fields }) => fields).filter(isThere);
 }

@@ -6,12 +6,12 @@ export type Fields = Readonly<Record<string, unknown>>;
 const UNPRINTABLE = /[\p{C}\s]+/gu;
 const MAX_TEXT = 128;
 /** What vendors write where they have nothing to say. */
-const SAYS_NOTHING =
+const PLACEHOLDER =
   /^(?:n\/?a|none|null|unknown|not specified|not available|to be filled by o\.?e\.?m\.?|0+)$/i;
 
 export function text(value: unknown): string | undefined {
   const plain = textOf(value).replaceAll(UNPRINTABLE, ' ').trim().slice(0, MAX_TEXT);
-  return plain === '' || SAYS_NOTHING.test(plain) ? undefined : plain;
+  return plain === '' || PLACEHOLDER.test(plain) ? undefined : plain;
 }
 
 /** A whole number from 1 up: services write 0 where they do not know. */

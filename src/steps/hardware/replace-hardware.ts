@@ -27,7 +27,7 @@ export const replaceHardware: StepKind<ReplacementConfig, never> = {
   handler: (replacement, { machine, controlPlane }) => ({
     async observe(context) {
       const view = await controlPlane.hardware.read(callOf(context, machine));
-      if (view === null || !goesBy(view, replacement)) return { seen: 'absent' };
+      if (view === null || !isAsReplaced(view, replacement)) return { seen: 'absent' };
       return { seen: 'done', message: `it goes by ${replacement.mac_addresses.join(', ')}` };
     },
     async act(context) {
@@ -52,7 +52,10 @@ export const replaceHardware: StepKind<ReplacementConfig, never> = {
   }),
 };
 
-function goesBy({ state, macAddresses, bmcEndpoint }: HardwareView, wanted: ReplacementConfig): boolean {
+function isAsReplaced(
+  { state, macAddresses, bmcEndpoint }: HardwareView,
+  wanted: ReplacementConfig,
+): boolean {
   const isMoved = macAddresses.join() === wanted.mac_addresses.join();
   return (
     state === 'migrating' && isMoved && (wanted.bmc_endpoint === '' || bmcEndpoint === wanted.bmc_endpoint)

@@ -13,10 +13,10 @@ import { type ResetWithin, resetWithin } from './reset-within.ts';
 /** How long a BMC may take to show what it accepted, before the machine is reset for it. */
 const SHOWN_WITHIN_MS = 10_000;
 /** How long the firmware may take after the reset: it may reset the machine again by itself. */
-const TAKEN_OVER_WITHIN_MS = 15 * 60_000;
+const APPLIED_WITHIN_MS = 15 * 60_000;
 const POLL_AFTER_MS = 5_000;
 
-const TAKING = {
+const STARTED = {
   result: 'started',
   reason: 'waiting for the BMC to take the settings',
   pollAfterMs: 1,
@@ -58,13 +58,13 @@ export function settingsStep<Request>(
       const call = callOf(context, machine);
       const found = await control.compare(call, request);
       const { stagedAt } = context.memo as SettingsMemo;
-      if (found.state === 'as_wanted' || found.state === 'changing') return TAKING;
+      if (found.state === 'as_wanted' || found.state === 'changing') return STARTED;
       if (found.state === 'staged') return reset.act(context);
       if (stagedAt !== undefined)
-        return (await isDue(context, control, machine)) ? reset.act(context) : TAKING;
+        return (await isDue(context, control, machine)) ? reset.act(context) : STARTED;
       const { task } = await context.effect(() => control.stage(call, request));
       await context.save({ stagedAt: context.now().getTime(), task });
-      return TAKING;
+      return STARTED;
     },
     undo: (context) => undoSettings(context, environment, control, request, reset),
   };
@@ -114,7 +114,7 @@ async function afterReset<Request>(
   const progress = await taskOf(context, control, machine, memo.task);
   if (progress?.state === 'failed') return failed(found, progress.words);
   const sinceMs = context.now().getTime() - (memo.resetSeenAt ?? context.now().getTime());
-  if (sinceMs < TAKEN_OVER_WITHIN_MS)
+  if (sinceMs < APPLIED_WITHIN_MS)
     return waiting('waiting for the firmware to take the settings over', POLL_AFTER_MS);
   return failed(found, 'the machine was reset, and its firmware has not taken them over');
 }
@@ -136,7 +136,7 @@ function failed(found: Unsettled, words: string): Observation<MachineChange> {
   const left =
     found.state === 'staged'
       ? `still pending: ${found.message}`
-      : [...found.differences, found.said].join('; ');
+      : [...found.differences, found.lastMessage].join('; ');
   const message = `the settings were not taken over (${words}); ${left.replace(/; $/, '')}`;
   return { seen: 'failed', failure: { class: 'needs_human', code: 'SETTINGS_NOT_APPLIED', message } };
 }

@@ -81,7 +81,7 @@ export async function findOpenBurnIn(session: Session, machineId: string): Promi
 }
 
 /** The token of a boot takes the place of the one before. */
-export async function giveBurnInToken(
+export async function setBurnInToken(
   session: Session,
   { machineId, operationId }: Pick<BurnIn, 'machineId' | 'operationId'>,
   token: string,
@@ -94,7 +94,7 @@ export async function giveBurnInToken(
   );
 }
 
-export async function burnInSent(
+export async function recordBurnInSent(
   session: Session,
   machineId: string,
   operationId: string,

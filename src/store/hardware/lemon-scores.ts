@@ -10,10 +10,10 @@ import type { Scope } from '../../domain/access/scope.ts';
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
 import {
   LEMON_DAYS,
-  LEMON_TROUBLE_NAMES,
+  LEMON_FACTOR_NAMES,
+  type LemonFactor,
   type LemonFacts,
   type LemonScore,
-  type LemonTrouble,
   lemonScore,
 } from '../../domain/hardware/lemon-score.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
@@ -71,14 +71,14 @@ const COUNTS = {
     (SELECT count(*) FROM machine_reboots r WHERE r.machine_id = i.machine_id AND r.at > ${WITHIN}))`,
   hardware_changes: `SELECT count(*) FROM hardware_versions v
     WHERE v.machine_id = i.machine_id AND v.version > 1 AND v.found_at > ${WITHIN}`,
-} as const satisfies Record<LemonTrouble, string>;
+} as const satisfies Record<LemonFactor, string>;
 
 function logCount(condition: string): string {
   return `SELECT count(*) FROM hardware_log l WHERE l.machine_id = i.machine_id AND l.happened_at > ${WITHIN} AND ${condition}`;
 }
 
 const FACTS = `
-  SELECT i.machine_id, ${LEMON_TROUBLE_NAMES.map((name) => `(${COUNTS[name]})::integer AS ${name}`).join(', ')}
+  SELECT i.machine_id, ${LEMON_FACTOR_NAMES.map((name) => `(${COUNTS[name]})::integer AS ${name}`).join(', ')}
   FROM unnest($1::text[]) AS i(machine_id)`;
 
 type FactsRow = LemonFacts & { readonly machine_id: string };

@@ -47,8 +47,8 @@ export async function changeLocating(database: Database, change: LocatingChange)
   });
 }
 
-/** Machines whose indicator is to be switched off now, taken by this caller until `heldUntil`. */
-export async function takeDueLocating(
+/** Machines whose indicator is to be switched off now, claimed by this caller until `heldUntil`. */
+export async function claimDueLocating(
   database: Database,
   { at, heldUntil, limit }: { readonly at: Date; readonly heldUntil: Date; readonly limit: number },
 ): Promise<Machine[]> {

@@ -96,7 +96,7 @@ async function attach(
   if (options.steal && !canType)
     throw new UsageError('--steal types, and needs a terminal as stdin and stdout');
   const writeMode: WriteMode = canType ? (options.steal ? 'steal' : 'ask') : 'read';
-  const say = sayer(context, canType);
+  const writeNotice = noticeWriter(context, canType);
   return context.interruptible<Exit>(async (interrupted) => {
     const leaving = new AbortController();
     const signal = AbortSignal.any([interrupted, leaving.signal]);
@@ -109,7 +109,7 @@ async function attach(
       reasonOf: (error) => (error instanceof CallError ? error.reason : ''),
       isLost: (error) => {
         const isLost = isConnectionLost(error);
-        if (isLost) say(`connection to ${api.address} lost; trying again...`);
+        if (isLost) writeNotice(`connection to ${api.address} lost; trying again...`);
         return isLost;
       },
       async onOutput(data, dropped) {
@@ -119,43 +119,43 @@ async function attach(
       },
       onConsole(console, sessionId) {
         const now = { state: stateWords(console), turn: turnWords(console, sessionId) };
-        if (now.state !== shown.state) say(plainText(now.state));
-        if (canType && now.turn !== shown.turn) say(plainText(now.turn));
+        if (now.state !== shown.state) writeNotice(plainText(now.state));
+        if (canType && now.turn !== shown.turn) writeNotice(plainText(now.turn));
         Object.assign(shown, now);
       },
-      onRefused: (error) => say(error instanceof Error ? plainText(error.message) : 'it was refused'),
+      onRefused: (error) => writeNotice(error instanceof Error ? plainText(error.message) : 'it was refused'),
     });
     if (!canType) {
       await attachment.run(signal);
       return 'ok';
     }
-    say(`~. disconnects, ~? lists the other keys`);
-    const restore = typeInto(context, attachment, { leave: () => leaving.abort(), say });
+    writeNotice(`~. disconnects, ~? lists the other keys`);
+    const restore = typeInto(context, attachment, { leave: () => leaving.abort(), writeNotice });
     try {
       await attachment.run(signal);
     } finally {
       restore();
-      say(`disconnected from ${plainText(machineId)}`);
+      writeNotice(`disconnected from ${plainText(machineId)}`);
     }
     return 'ok';
   });
 }
 
 /** On stderr; in the raw mode of a terminal a line needs its carriage return. */
-function sayer({ err }: CommandContext, isRaw: boolean): (text: string) => void {
+function noticeWriter({ err }: CommandContext, isRaw: boolean): (text: string) => void {
   return (text) => err.write(isRaw ? `\r\n[${text}]\r\n` : `[${text}]\n`);
 }
 
 interface Typing {
   readonly leave: () => void;
-  readonly say: (text: string) => void;
+  readonly writeNotice: (text: string) => void;
 }
 
 /** Every key goes to the machine, Ctrl-C too. Returns what makes the terminal as it was. */
 function typeInto(
   { stdin }: CommandContext,
   attachment: ConsoleAttachment,
-  { leave, say }: Typing,
+  { leave, writeNotice }: Typing,
 ): () => void {
   const keys = new EscapeKeys();
   const onData = (bytes: Buffer) => {
@@ -174,7 +174,7 @@ function typeInto(
       case 'break':
         return attachment.sendBreak();
       case 'help':
-        return say(escapeHelp().join('\r\n'));
+        return writeNotice(escapeHelp().join('\r\n'));
     }
   };
   stdin.setRawMode?.(true);

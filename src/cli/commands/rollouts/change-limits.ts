@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { addLimits, type LimitOptions, stopRules } from '../../input/rollout-limits.ts';
-import { actCommand } from './rollout-acts.ts';
+import { actionCommand } from './rollout-actions.ts';
 
 const GIVEN = [
   'maxParallel',
@@ -21,7 +21,7 @@ const GIVEN = [
 ] as const satisfies readonly (keyof LimitOptions)[];
 
 export function changeLimits(context: CommandContext): Command {
-  return actCommand<LimitOptions>(context, {
+  return actionCommand<LimitOptions>(context, {
     name: 'limits',
     description: 'Change limits, stop rules, soak time, windows or deadline of a rollout that has not ended',
     more: (command) => addLimits(command.alias('update')),

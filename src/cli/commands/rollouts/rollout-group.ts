@@ -3,7 +3,7 @@ import type { CommandContext } from '../../command-context.ts';
 import { changeLimits } from './change-limits.ts';
 import { listRollouts } from './list-rollouts.ts';
 import { rollBack } from './roll-back.ts';
-import { rolloutActs } from './rollout-acts.ts';
+import { rolloutActions } from './rollout-actions.ts';
 import { listRolloutMachines, showRollout, watchRollout } from './show-rollout.ts';
 import { previewRollout, startRollout } from './start-rollout.ts';
 
@@ -14,7 +14,7 @@ export function rolloutGroup(context: CommandContext): Command {
   group.addCommand(showRollout(context), { isDefault: true });
   for (const command of [previewRollout, startRollout, listRollouts, listRolloutMachines, watchRollout])
     group.addCommand(command(context));
-  for (const command of rolloutActs(context)) group.addCommand(command);
+  for (const command of rolloutActions(context)) group.addCommand(command);
   for (const command of [changeLimits, rollBack]) group.addCommand(command(context));
   return group;
 }

@@ -20,7 +20,7 @@ import type { InstallProfile } from '../../../domain/install/install-profile.ts'
 import { type BootPurpose, MAX_INSTALL_ATTEMPTS, type Node } from '../../../domain/install/node.ts';
 import type { Session } from '../../../store/database/database.ts';
 import { changeEvent } from '../../../store/events/record-change.ts';
-import { findOpenBurnIn, giveBurnInToken } from '../../../store/hardware/burn-ins.ts';
+import { findOpenBurnIn, setBurnInToken } from '../../../store/hardware/burn-ins.ts';
 import {
   countBootsIssued,
   findLatestBoot,
@@ -174,7 +174,7 @@ async function burnInBoot(
     const profile = preparedBurnIn(dependencies, burnIn, arch);
     if ('code' in profile) return null;
     const [token, traceId] = [newBootToken(), newTraceId()];
-    await giveBurnInToken(session, burnIn, token, request.address);
+    await setBurnInToken(session, burnIn, token, request.address);
     const { baseUrl, mac } = request;
     const installer: InstallerBoot = {
       ...{ baseUrl, mac, machineId, profile, token, traceId },

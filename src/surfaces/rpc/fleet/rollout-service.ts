@@ -3,7 +3,7 @@ import { RolloutService } from '../../../gen/baremetal/fleet/v1/rollout_service_
 import type { ServerDependencies } from '../server-dependencies.ts';
 import { defineService, type Service } from '../service.ts';
 import { budgetHandlers } from './budget-handlers.ts';
-import { actHandlers } from './rollout/act-handlers.ts';
+import { actionHandlers } from './rollout/action-handlers.ts';
 import { previewHandlers } from './rollout/preview-handlers.ts';
 import { readHandlers } from './rollout/read-handlers.ts';
 import { watchRollout } from './rollout/watch-rollout.ts';
@@ -14,7 +14,7 @@ export function rolloutService(dependencies: ServerDependencies): Service {
     {
       ...previewHandlers(dependencies),
       ...readHandlers(dependencies),
-      ...actHandlers(dependencies),
+      ...actionHandlers(dependencies),
       watchRollout: (request, context) => watchRollout(dependencies, request, context),
       ...budgetHandlers(dependencies),
     },

@@ -10,33 +10,36 @@ import { plainText } from '../../output/plain-text.ts';
 import { rolloutRendering } from '../../rendering/rollout-rendering.ts';
 import { rolloutState } from '../../rollouts/rollout-state.ts';
 
-interface ActRequest {
+interface ActionRequest {
   readonly rolloutId: string;
   readonly requestId: string;
   readonly reason: string;
 }
 
-interface ActOptions {
+interface ActionOptions {
   readonly output: OutputFormat;
   readonly reason?: string;
   readonly requestId?: string;
 }
 
-interface Act<O> {
+interface RolloutAction<O> {
   readonly name: string;
   readonly description: string;
   readonly more?: (command: Command) => Command;
-  readonly act: (api: Api, request: ActRequest, options: O, machineIds: string[]) => Promise<Rollout>;
+  readonly act: (api: Api, request: ActionRequest, options: O, machineIds: string[]) => Promise<Rollout>;
 }
 
-export function actCommand<O>(context: CommandContext, { name, description, more, act }: Act<O>): Command {
+export function actionCommand<O>(
+  context: CommandContext,
+  { name, description, more, act }: RolloutAction<O>,
+): Command {
   const bare = new Command(name).description(description).argument('<rollout-id>');
   const command = addReason(more?.(bare) ?? bare).option(
     '--request-id <id>',
     'idempotency key: the same id never acts twice (default: generated)',
   );
   return addOutput(command).action(
-    context.action<O & ActOptions>(async ({ args: [rolloutId = '', ...machineIds], options, api }) => {
+    context.action<O & ActionOptions>(async ({ args: [rolloutId = '', ...machineIds], options, api }) => {
       if (options.requestId === '') throw new UsageError('--request-id is empty');
       const requestId = options.requestId ?? context.newRequestId();
       const request = { rolloutId, requestId, reason: options.reason ?? '' };
@@ -53,19 +56,19 @@ export function actCommand<O>(context: CommandContext, { name, description, more
 const addWave = (command: Command): Command =>
   command.option('--wave <number>', 'this wave (default: the one that waits)', wholeNumber);
 
-export function rolloutActs(context: CommandContext): Command[] {
+export function rolloutActions(context: CommandContext): Command[] {
   return [
-    actCommand(context, {
+    actionCommand(context, {
       name: 'pause',
       description: 'Pause a rollout: nothing more starts, and what is under way ends by itself',
       act: ({ rollouts }, request) => rollouts.pauseRollout(request),
     }),
-    actCommand(context, {
+    actionCommand(context, {
       name: 'resume',
       description: 'Continue a rollout after a pause, or after a stop rule',
       act: ({ rollouts }, request) => rollouts.resumeRollout(request),
     }),
-    actCommand<{ cancelRunning?: boolean }>(context, {
+    actionCommand<{ cancelRunning?: boolean }>(context, {
       name: 'abort',
       description: 'End a rollout for good: nothing more starts',
       more: (command) =>
@@ -73,19 +76,19 @@ export function rolloutActs(context: CommandContext): Command[] {
       act: ({ rollouts }, request, { cancelRunning }) =>
         rollouts.abortRollout({ ...request, cancelRunning: cancelRunning === true }),
     }),
-    actCommand<{ wave?: number }>(context, {
+    actionCommand<{ wave?: number }>(context, {
       name: 'approve',
       description: 'Approve the wave that waits for approval: it starts',
       more: addWave,
       act: ({ rollouts }, request, { wave }) => rollouts.approveWave({ ...request, wave: wave ?? 0 }),
     }),
-    actCommand<{ wave?: number }>(context, {
+    actionCommand<{ wave?: number }>(context, {
       name: 'reject',
       description: 'Reject the wave that waits for approval: the rollout stops before it',
       more: addWave,
       act: ({ rollouts }, request, { wave }) => rollouts.rejectWave({ ...request, wave: wave ?? 0 }),
     }),
-    actCommand<{ errorCode?: string }>(context, {
+    actionCommand<{ errorCode?: string }>(context, {
       name: 'retry',
       description: 'Retry the machines that failed, from the step that failed',
       more: (command) =>
@@ -95,7 +98,7 @@ export function rolloutActs(context: CommandContext): Command[] {
       act: ({ rollouts }, request, { errorCode }, machineIds) =>
         rollouts.retryFailed({ ...request, errorCode: errorCode ?? '', machineIds }),
     }),
-    actCommand(context, {
+    actionCommand(context, {
       name: 'skip',
       description: 'Leave out machines that have not started, or that have failed',
       more: (command) => command.argument('<machine-id...>'),

@@ -1,4 +1,4 @@
-/** What callers do to a rollout that exists. Each call is one act with its reason, and the same request again changes nothing. */
+/** What callers do to a rollout that exists. Each call is one action with its reason, and the same request again changes nothing. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { invalidField, missingField } from '../../../../domain/error/fault.ts';
 import { checkRequestId } from '../../../../domain/machine/machine-input.ts';
@@ -27,13 +27,13 @@ import { answer } from './read-handlers.ts';
 import { checkRolloutId } from './rollout-id.ts';
 import { readTime, wrongIdOf } from './spec-message.ts';
 
-interface ActMessage {
+interface ActionMessage {
   readonly rolloutId: string;
   readonly requestId: string;
   readonly reason: string;
 }
 
-type Acts =
+type ActionMethod =
   | 'pauseRollout'
   | 'resumeRollout'
   | 'abortRollout'
@@ -44,15 +44,17 @@ type Acts =
   | 'updateLimits'
   | 'rollBack';
 
-export function actHandlers(dependencies: ServerDependencies): Pick<Handlers<typeof RolloutService>, Acts> {
+export function actionHandlers(
+  dependencies: ServerDependencies,
+): Pick<Handlers<typeof RolloutService>, ActionMethod> {
   const act = async (
-    request: ActMessage,
+    request: ActionMessage,
     { caller }: CallContext,
-    asked: RequestedAction,
+    action: RequestedAction,
   ): Promise<MessageInitShape<typeof RolloutSchema>> =>
     answer(
       dependencies,
-      await actOnRollout(dependencies, { ...checkAct(request), caller, act: asked }),
+      await actOnRollout(dependencies, { ...checkAction(request), caller, action }),
       caller,
     );
   return {
@@ -78,7 +80,7 @@ export function actHandlers(dependencies: ServerDependencies): Pick<Handlers<typ
     updateLimits: async (request, context) =>
       act(request, context, { act: 'update-limits', changes: checkChanges(request) }),
     async rollBack(request, { caller }) {
-      return answer(dependencies, await rollBack(dependencies, { ...checkAct(request), caller }), caller);
+      return answer(dependencies, await rollBack(dependencies, { ...checkAction(request), caller }), caller);
     },
   };
 }
@@ -87,7 +89,7 @@ async function distinctIds(ids: readonly string[]): Promise<string[]> {
   return distinctInSlices(checkMachineIds(ids, 'machine_ids', await wrongIdOf(ids)));
 }
 
-function checkAct(request: ActMessage) {
+function checkAction(request: ActionMessage) {
   return {
     rolloutId: checkRolloutId(request.rolloutId),
     requestId: checkRequestId(request.requestId),
