@@ -8,8 +8,8 @@ import {
   type BootSource,
   isBootSet,
 } from '../domain/hardware/boot-override.ts';
-import { sleep } from '../time/sleep.ts';
 import { fieldsOf, textOf, textsOf } from './extended-error.ts';
+import { readBack } from './read-back.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import type { RedfishService, Resource } from './redfish-service.ts';
 import type { VendorQuirk } from './vendor-quirk.ts';
@@ -32,8 +32,6 @@ const PATH_PROPERTIES: Partial<Record<BootSource, string>> = {
   'uefi-target': 'UefiTargetBootSourceOverride',
   'boot-option': 'BootNext',
 };
-
-const READ_BACK_POLL_MS = 500;
 
 export async function readBootOverride(service: RedfishService): Promise<BootReading> {
   return readingOf((await bootSettings(service)).boot);
@@ -98,13 +96,11 @@ export async function setBootSource(
     log('The BMC offers no lasting override: it is set for the next boot');
   log(`Setting the boot source to ${target} (${enabled}) over Redfish`);
   await service.change(place, { Boot: change });
-  const until = performance.now() + service.limitMs;
-  for (;;) {
-    const read = await readBootOverride(service);
-    if (isBootSet(read, request) || performance.now() > until) return read;
-    await sleep(READ_BACK_POLL_MS, signal);
-    signal.throwIfAborted();
-  }
+  return readBack(service, {
+    read: () => readBootOverride(service),
+    isSet: (read) => isBootSet(read, request),
+    signal,
+  });
 }
 
 /** The address that the firmware boots from next; null: none, or the service does not say. */
@@ -148,13 +144,11 @@ export async function setHttpBoot(
   const request = { source: 'http', lasts: 'once', mode: 'UEFI', path: '' } as const;
   const change = overrideFor(service.where, request, boot, await service.quirks());
   await service.change(place, { Boot: { ...change, HttpBootUri: uri } });
-  const until = performance.now() + service.limitMs;
-  for (;;) {
-    const read = { source: await readBootSource(service), uri: await readHttpBootUri(service) };
-    if ((read.source === 'http' && read.uri === uri) || performance.now() > until) return read;
-    await sleep(READ_BACK_POLL_MS, signal);
-    signal.throwIfAborted();
-  }
+  return readBack(service, {
+    read: async () => ({ source: await readBootSource(service), uri: await readHttpBootUri(service) }),
+    isSet: (read) => read.source === 'http' && read.uri === uri,
+    signal,
+  });
 }
 
 interface Override {

@@ -2,16 +2,14 @@
  * The light that shows people which machine it is. Newer services have LocationIndicatorActive, older ones IndicatorLED, on the system
  * or on its chassis. What was set is what the service says afterwards.
  */
-import { sleep } from '../time/sleep.ts';
 import { textOf, textsOf } from './extended-error.ts';
+import { readBack } from './read-back.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import type { RedfishService, Resource } from './redfish-service.ts';
 import { chassisOf } from './system-links.ts';
 import type { VendorQuirk } from './vendor-quirk.ts';
 
 export type Indicator = 'on' | 'off';
-
-const READ_BACK_POLL_MS = 500;
 
 export async function readIndicator(service: RedfishService): Promise<Indicator> {
   return indicatorOf(await findIndicator(service), await service.quirks());
@@ -20,20 +18,16 @@ export async function readIndicator(service: RedfishService): Promise<Indicator>
 export async function setIndicator(
   service: RedfishService,
   to: Indicator,
-  call: { readonly signal: AbortSignal; readonly log: (text: string) => void },
+  { signal, log }: { readonly signal: AbortSignal; readonly log: (text: string) => void },
 ): Promise<void> {
   const quirks = await service.quirks();
   const place = await findIndicator(service);
   if (indicatorOf(place, quirks) === to) return;
-  call.log(`Switching the indicator ${to} at ${place.path} over Redfish`);
+  log(`Switching the indicator ${to} at ${place.path} over Redfish`);
   await change(service, place, to, quirks);
-  const until = performance.now() + service.limitMs;
-  while ((await readIndicator(service)) !== to) {
-    if (performance.now() > until)
-      throw new RedfishFailure('CommandRefused', service.where, `its indicator is not ${to}`);
-    await sleep(READ_BACK_POLL_MS, call.signal);
-    call.signal.throwIfAborted();
-  }
+  const read = () => readIndicator(service);
+  const found = await readBack(service, { read, isSet: (indicator) => indicator === to, signal });
+  if (found !== to) throw new RedfishFailure('CommandRefused', service.where, `its indicator is not ${to}`);
 }
 
 /** A service that takes one of the values may refuse another: some blink, and some are only lit. */

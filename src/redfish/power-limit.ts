@@ -3,8 +3,8 @@
  * of controls. A limit that was set is what the service says afterwards.
  */
 import type { PowerReading } from '../domain/hardware/power-reading.ts';
-import { sleep } from '../time/sleep.ts';
 import { fieldsOf, linkOf, textOf } from './extended-error.ts';
+import { readBack } from './read-back.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import type { RedfishService, Resource } from './redfish-service.ts';
 import { chassisOf, managersOf } from './system-links.ts';
@@ -18,8 +18,6 @@ interface Place {
   readonly index: number;
   readonly reading: PowerReading;
 }
-
-const READ_BACK_POLL_MS = 500;
 
 /** What one place leaves out, another may say. Throws where none says anything. */
 export async function readPower(service: RedfishService): Promise<PowerReading> {
@@ -43,26 +41,20 @@ export async function readPower(service: RedfishService): Promise<PowerReading> 
 export async function setPowerLimit(
   service: RedfishService,
   watts: number | null,
-  call: { readonly signal: AbortSignal; readonly log: (text: string) => void },
+  { signal, log }: { readonly signal: AbortSignal; readonly log: (text: string) => void },
 ): Promise<void> {
   const place = limitPlace(await findPlaces(service));
   if (!place) throw new RedfishFailure('NotOffered', service.where, 'a limit of the power of the machine');
   if (place.reading.limitWatts === watts) return;
   checkRange(service.where, place.reading, watts);
   const change = watts === null ? 'Removing the power limit' : `Limiting the power to ${watts} W`;
-  call.log(`${change} at ${place.resource.path} over Redfish`);
+  log(`${change} at ${place.resource.path} over Redfish`);
   if (!(await switchCap(service, watts))) await service.change(place.resource, changeOf(place, watts));
-  const until = performance.now() + service.limitMs;
-  for (;;) {
-    const set = limitPlace(await findPlaces(service))?.reading.limitWatts ?? null;
-    if (set === watts) return;
-    if (performance.now() > until) {
-      const found = set === null ? 'no limit' : `a limit of ${set} W`;
-      throw new RedfishFailure('CommandRefused', service.where, `it accepted the limit and says ${found}`);
-    }
-    await sleep(READ_BACK_POLL_MS, call.signal);
-    call.signal.throwIfAborted();
-  }
+  const read = async () => limitPlace(await findPlaces(service))?.reading.limitWatts ?? null;
+  const set = await readBack(service, { read, isSet: (limit) => limit === watts, signal });
+  if (set === watts) return;
+  const found = set === null ? 'no limit' : `a limit of ${set} W`;
+  throw new RedfishFailure('CommandRefused', service.where, `it accepted the limit and says ${found}`);
 }
 
 function checkRange(where: string, reading: PowerReading, watts: number | null): void {

@@ -2,13 +2,12 @@
  * The virtual CD drive of a service: of the system, or of the manager that manages it. What was inserted or ejected is what the service
  * says afterwards. A drive that holds something is emptied before something else is inserted, because services refuse to replace it.
  */
-import { sleep } from '../time/sleep.ts';
 import { fieldsOf, linkOf, textOf, textsOf } from './extended-error.ts';
+import { readBack } from './read-back.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import type { RedfishService, Resource, StartedTask } from './redfish-service.ts';
 import { readTask } from './redfish-task.ts';
 
-const READ_BACK_POLL_MS = 500;
 /** Some fetch the whole image first. */
 const TASK_LIMIT_MS = 5 * 60_000;
 const CD_TYPES: readonly string[] = ['CD', 'DVD'];
@@ -47,7 +46,7 @@ export async function insertMedia(service: RedfishService, url: string, call: Me
       insert === null
         ? await service.change(drive, { Image: url, Inserted: true })
         : await insertByAction(service, insert, url);
-    await readBack(service, url, task, call.signal);
+    await checkDrive(service, url, task, call.signal);
   } catch (error) {
     throw call.shownAs === undefined ? error : withoutAddress(error, url, call.shownAs);
   }
@@ -103,33 +102,32 @@ export async function ejectMedia(service: RedfishService, { signal, log }: Media
     eject === null
       ? await service.change(drive, { Image: null, Inserted: false })
       : await service.post(eject, {});
-  await readBack(service, null, task, signal);
+  await checkDrive(service, null, task, signal);
 }
 
-/** A task that fails says why; one that runs may take longer than an answer. */
-async function readBack(
+async function checkDrive(
   service: RedfishService,
   wanted: string | null,
   task: StartedTask | null,
   signal: AbortSignal,
 ): Promise<void> {
-  const startedAt = performance.now();
-  for (;;) {
-    const found = imageIn(await findDrive(service));
-    if (found === wanted) return;
-    const progress = task === null || task.monitor === null ? null : await readTask(service, task.monitor);
-    if (progress?.state === 'failed')
-      throw new RedfishFailure('CommandRefused', service.where, progress.words);
-    const limitMs = progress?.state === 'running' ? TASK_LIMIT_MS : service.limitMs;
-    if (performance.now() - startedAt > limitMs)
-      throw new RedfishFailure(
-        'CommandRefused',
-        service.where,
-        found === null ? 'its virtual drive has nothing in it' : 'its virtual drive has something else in it',
-      );
-    await sleep(READ_BACK_POLL_MS, signal);
-    signal.throwIfAborted();
-  }
+  const found = await readBack(service, {
+    read: () => insertedMedia(service),
+    isSet: (image) => image === wanted,
+    limitMs: () => limitOf(service, task),
+    signal,
+  });
+  if (found === wanted) return;
+  const problem =
+    found === null ? 'its virtual drive has nothing in it' : 'its virtual drive has something else in it';
+  throw new RedfishFailure('CommandRefused', service.where, problem);
+}
+
+/** A task that fails says why; one that runs may take longer than an answer. */
+async function limitOf(service: RedfishService, task: StartedTask | null): Promise<number> {
+  const progress = task === null || task.monitor === null ? null : await readTask(service, task.monitor);
+  if (progress?.state === 'failed') throw new RedfishFailure('CommandRefused', service.where, progress.words);
+  return progress?.state === 'running' ? TASK_LIMIT_MS : service.limitMs;
 }
 
 function imageIn({ fields }: Resource): string | null {
