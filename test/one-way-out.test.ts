@@ -43,9 +43,9 @@ const BY_RULE = [
   'src/hosts/ssh-session.ts',
   'src/hosts/ssh-configuration.ts',
   'src/hosts/ssh-library.ts',
-  'src/providers/datacenter/ipmitool.ts',
-  'src/providers/datacenter/ssh-console.ts',
-  'src/redfish/peer-certificate.ts',
+  'src/providers/datacenter/ipmi/ipmitool.ts',
+  'src/providers/datacenter/serial-console/ssh-console.ts',
+  'src/redfish/connection/peer-certificate.ts',
 ];
 
 const root = packageRoot();

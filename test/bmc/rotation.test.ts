@@ -14,7 +14,7 @@ import {
 import type { Memo } from '../../src/domain/operation/step.ts';
 import { StepFailure } from '../../src/engine/step-handler.ts';
 import type { BmcAdministration } from '../../src/providers/bmc-administration.ts';
-import { newPassword } from '../../src/providers/datacenter/bmc-password.ts';
+import { newPassword } from '../../src/providers/datacenter/bmc/bmc-password.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { NO_CONTROL_PLANE } from '../../src/steps/control-plane.fixture.ts';
 import { defineStep, handlerFor } from '../../src/steps/registry.ts';

@@ -1,7 +1,7 @@
 /** A provider of kind datacenter: how its hosts and their BMCs are reached. */
 import { z } from 'zod';
 import { sshConfiguration } from '../../hosts/ssh-configuration.ts';
-import { bmcConfiguration } from './bmc-configuration.ts';
+import { bmcConfiguration } from './bmc/bmc-configuration.ts';
 
 export const datacenterConfiguration = z.strictObject({
   kind: z.literal('datacenter'),

@@ -11,16 +11,16 @@ import { type CredentialSources, sourceOfMachine } from '../../connections/crede
 import { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Capabilities, Provider, ProviderCall } from '../provider.ts';
-import { administrationBy } from './administration-by.ts';
-import { type BmcControls, createBmcControls } from './bmc-controls.ts';
-import { createBmcNetboot } from './bmc-netboot.ts';
-import { createBmcPower } from './bmc-power.ts';
+import { administrationBy } from './bmc/administration-by.ts';
+import { type BmcControls, createBmcControls } from './bmc/bmc-controls.ts';
+import { createBmcPower } from './bmc/bmc-power.ts';
 import type { DatacenterConfiguration } from './datacenter-configuration.ts';
-import { burnInByReports } from './network-burn-in.ts';
-import { erasingByReports } from './network-erase.ts';
-import { withNetworkInstalls } from './network-install.ts';
-import { ejectOwnDisc, takeOutOwnDisc } from './own-disc.ts';
-import { createRedfishChanges, type RedfishChanges } from './redfish-changes.ts';
+import { createBmcNetboot } from './netboot/bmc-netboot.ts';
+import { burnInByReports } from './netboot/network-burn-in.ts';
+import { erasingByReports } from './netboot/network-erase.ts';
+import { withNetworkInstalls } from './netboot/network-install.ts';
+import { ejectOwnDisc, takeOutOwnDisc } from './netboot/own-disc.ts';
+import { createRedfishChanges, type RedfishChanges } from './redfish/redfish-changes.ts';
 import { datacenterStartChecks } from './start-checks.ts';
 
 export interface DatacenterProviderOptions {

@@ -6,7 +6,7 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import type { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Provider } from '../provider.ts';
-import type { BmcControls } from './bmc-controls.ts';
+import type { BmcControls } from './bmc/bmc-controls.ts';
 
 export interface StartCheckDependencies {
   readonly hosts: SshHosts;

@@ -1,7 +1,7 @@
 /** Drives of a Redfish service: those of the system's storage, or of its simple storage, or of its chassis. */
 import type { DiskFacts } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf, linkOf } from '../extended-error.ts';
-import type { RedfishService, Resource } from '../redfish-service.ts';
+import { fieldsOf, linkOf } from '../connection/extended-error.ts';
+import type { RedfishService, Resource } from '../service/redfish-service.ts';
 import { count, type Fields, isThere, partFields, present, text } from './redfish-fields.ts';
 
 /** Undefined: the service does not say. */

@@ -3,8 +3,8 @@
  * PCIe cards without a device.
  */
 import type { EmptySlot } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf, linkOf } from '../extended-error.ts';
-import type { RedfishService, Resource } from '../redfish-service.ts';
+import { fieldsOf, linkOf } from '../connection/extended-error.ts';
+import type { RedfishService, Resource } from '../service/redfish-service.ts';
 import { type Fields, isThere, slotOf, text } from './redfish-fields.ts';
 
 /** What was read already; null: the service does not have it. */

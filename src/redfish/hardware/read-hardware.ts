@@ -4,9 +4,9 @@
  * parts are gone. A section that can't be read fails the whole inspection, so that nothing looks as if it were gone.
  */
 import type { HardwareInventory, SystemFacts } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf, linkOf } from '../extended-error.ts';
-import { firmwareName, firmwareVersion } from '../firmware-name.ts';
-import type { RedfishService, Resource } from '../redfish-service.ts';
+import { fieldsOf, linkOf } from '../connection/extended-error.ts';
+import { firmwareName, firmwareVersion } from '../firmware/firmware-name.ts';
+import type { RedfishService, Resource } from '../service/redfish-service.ts';
 import { readDrives } from './read-drives.ts';
 import { readEmptySlots } from './read-empty-slots.ts';
 import { readNetworkPorts } from './read-network-ports.ts';

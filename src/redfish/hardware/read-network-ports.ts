@@ -3,8 +3,8 @@
  * system uses. A port is identified by its MAC address in both.
  */
 import type { NicFacts } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf, linkOf, textsOf } from '../extended-error.ts';
-import type { RedfishService, Resource } from '../redfish-service.ts';
+import { fieldsOf, linkOf, textsOf } from '../connection/extended-error.ts';
+import type { RedfishService, Resource } from '../service/redfish-service.ts';
 import { count, type Fields, healthOf, isThere, partFields, present, text } from './redfish-fields.ts';
 
 const MAC = /^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}$/i;

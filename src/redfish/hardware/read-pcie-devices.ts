@@ -1,7 +1,7 @@
 /** PCIe devices of a Redfish service: GPUs, and everything else that is neither a GPU nor a network card. */
 import type { GpuFacts, PcieFacts } from '../../domain/install/hardware-inventory.ts';
-import { linkOf } from '../extended-error.ts';
-import type { RedfishService, Resource } from '../redfish-service.ts';
+import { linkOf } from '../connection/extended-error.ts';
+import type { RedfishService, Resource } from '../service/redfish-service.ts';
 import { type Fields, isThere, partFields, present, text } from './redfish-fields.ts';
 
 export interface PcieDevices {

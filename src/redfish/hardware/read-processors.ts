@@ -1,7 +1,7 @@
 /** Processors of a Redfish service: sockets, and GPUs where it has them there. */
 import type { GpuFacts, ProcessorFacts } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf, linkOf } from '../extended-error.ts';
-import type { RedfishService, Resource } from '../redfish-service.ts';
+import { fieldsOf, linkOf } from '../connection/extended-error.ts';
+import type { RedfishService, Resource } from '../service/redfish-service.ts';
 import {
   count,
   type Fields,

@@ -1,5 +1,5 @@
 /** Fields of Redfish resources, as plain values: what has another type than the schema's, or says nothing, is not there. */
-import { fieldsOf, textOf } from '../extended-error.ts';
+import { fieldsOf, textOf } from '../connection/extended-error.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 

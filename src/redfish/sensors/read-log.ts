@@ -8,10 +8,10 @@
 import { createHash } from 'node:crypto';
 import type { KnownLog, LogEntry, LogReading } from '../../domain/hardware/hardware-log.ts';
 import type { Health } from '../../domain/hardware/sensor.ts';
-import { fieldsOf, linkOf, textOf } from '../extended-error.ts';
+import { fieldsOf, linkOf, textOf } from '../connection/extended-error.ts';
 import { chassisOf } from '../hardware/read-hardware.ts';
 import { type Fields, text } from '../hardware/redfish-fields.ts';
-import type { RedfishService, Resource } from '../redfish-service.ts';
+import type { RedfishService, Resource } from '../service/redfish-service.ts';
 import { knownHealth } from './sensor-fields.ts';
 
 /** As vendors call it where no log says that it has SEL entries: HPE, Lenovo, OpenBMC, several. */

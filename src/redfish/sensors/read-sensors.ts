@@ -11,10 +11,10 @@ import {
   type SensorReading,
   worstOfEach,
 } from '../../domain/hardware/sensor.ts';
-import { fieldsOf, linkOf } from '../extended-error.ts';
+import { fieldsOf, linkOf } from '../connection/extended-error.ts';
 import { chassisOf } from '../hardware/read-hardware.ts';
 import { type Fields, isThere, text } from '../hardware/redfish-fields.ts';
-import type { RedfishService, Resource } from '../redfish-service.ts';
+import type { RedfishService, Resource } from '../service/redfish-service.ts';
 import { readSubsystems } from './read-subsystems.ts';
 import { healthOfPart, knownHealth, type Measured, numberOf, reading } from './sensor-fields.ts';
 

@@ -1,8 +1,8 @@
 /** Measurements of ThermalSubsystem, PowerSubsystem and EnvironmentMetrics, which replace Thermal and Power on newer services. */
 import type { ComponentHealth, SensorReading } from '../../domain/hardware/sensor.ts';
-import { fieldsOf, linkOf } from '../extended-error.ts';
+import { fieldsOf, linkOf } from '../connection/extended-error.ts';
 import { type Fields, isThere, text } from '../hardware/redfish-fields.ts';
-import type { RedfishService } from '../redfish-service.ts';
+import type { RedfishService } from '../service/redfish-service.ts';
 import { healthOfPart, type Measured, numberOf, reading } from './sensor-fields.ts';
 
 /** Fans and power supplies that are read; each supply is a request more. */

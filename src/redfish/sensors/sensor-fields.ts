@@ -7,7 +7,7 @@ import {
   type SensorKind,
   type SensorReading,
 } from '../../domain/hardware/sensor.ts';
-import { fieldsOf } from '../extended-error.ts';
+import { fieldsOf } from '../connection/extended-error.ts';
 import { type Fields, isThere, present } from '../hardware/redfish-fields.ts';
 
 export interface Measured {
