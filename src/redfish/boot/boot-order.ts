@@ -1,8 +1,7 @@
 /** The order in which a system tries its boot options. It lasts, as opposed to the boot override (boot-override.ts). */
-
 import type { BootOrderRequest, SettingsState } from '../../domain/hardware/hardware-change.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import { fieldsOf, linkOf, textOf, textsOf } from '../connection/extended-error.ts';
+import { fieldsOf, linkOf, textOf, textsOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import { applyTimeOf } from '../firmware/bios-settings.ts';
 import type { RedfishService, Resource, StartedTask } from '../service/redfish-service.ts';

@@ -8,7 +8,7 @@ import {
   type BootSource,
   isBootSet,
 } from '../../domain/hardware/boot-override.ts';
-import { fieldsOf, textOf, textsOf } from '../connection/extended-error.ts';
+import { fieldsOf, textOf, textsOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import { readBack } from '../service/read-back.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';

@@ -5,6 +5,7 @@ import type { AddressRule } from '../../connections/address-rules.ts';
 import { endpointText } from '../../connections/endpoint.ts';
 import { NotConnected, openTcp } from '../../connections/tcp.ts';
 import type { BmcCertificate } from '../../domain/hardware/bmc-certificate.ts';
+import { printable } from './answer-fields.ts';
 import type { RedfishEndpoint } from './redfish-endpoint.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 
@@ -57,14 +58,12 @@ export async function readPeerCertificate(options: PeerOptions): Promise<BmcCert
 }
 
 const MAX_NAME = 300;
-const UNPRINTABLE = /[\p{C}\s]+/gu;
 
 function described(shown: X509Certificate, isVerified: boolean): BmcCertificate {
-  const named = (text: string) => text.replaceAll(UNPRINTABLE, ' ').trim().slice(0, MAX_NAME);
   return {
     sha256: shown.fingerprint256.replaceAll(':', '').toLowerCase(),
-    subject: named(shown.subject),
-    issuer: named(shown.issuer),
+    subject: printable(shown.subject, MAX_NAME),
+    issuer: printable(shown.issuer, MAX_NAME),
     validFrom: new Date(shown.validFrom),
     validTo: new Date(shown.validTo),
     isVerified,

@@ -5,7 +5,7 @@
  */
 import type { WebSocketStream } from '../../connections/web-socket.ts';
 import { loginRule, quirksOf, type ServiceIdentity, type VendorQuirk } from '../service/vendor-quirk.ts';
-import { fieldsOf, linkOf, pathOf, textOf } from './extended-error.ts';
+import { fieldsOf, linkOf, pathOf, textOf } from './answer-fields.ts';
 import { RedfishFailure } from './redfish-failure.ts';
 import {
   BROKEN_JSON,

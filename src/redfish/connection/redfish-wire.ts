@@ -11,7 +11,8 @@ import { type AddressRule, allowedAgent } from '../../connections/address-rules.
 import { exchange, NoAnswer } from '../../connections/http-exchange.ts';
 import { openWebSocket, type WebSocketAnswer } from '../../connections/web-socket.ts';
 import { messageRule } from '../service/vendor-quirk.ts';
-import { type ExtendedMessage, extendedMessages, fieldsOf, wordsOf } from './extended-error.ts';
+import { fieldsOf } from './answer-fields.ts';
+import { type ExtendedMessage, extendedMessages, wordsOf } from './extended-error.ts';
 import type { RedfishEndpoint } from './redfish-endpoint.ts';
 import { failureWithoutAnswer, RedfishFailure } from './redfish-failure.ts';
 

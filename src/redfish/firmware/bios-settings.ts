@@ -3,21 +3,12 @@
  * takes over at the next reset. A change is checked by the attribute registry first, where the service has one: a BMC that takes an
  * unknown value shows it as pending, and the firmware drops it.
  */
-
 import type { BiosRequest, BiosValue, SettingsState } from '../../domain/hardware/hardware-change.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import {
-  extendedMessages,
-  fieldsOf,
-  linkOf,
-  textOf,
-  textsOf,
-  wordsOf,
-} from '../connection/extended-error.ts';
+import { type Fields, fieldsOf, linkOf, listOf, textOf, textsOf } from '../connection/answer-fields.ts';
+import { extendedMessages, wordsOf } from '../connection/extended-error.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import type { RedfishService, Resource, StartedTask } from '../service/redfish-service.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 interface Bios {
   readonly resource: Resource;
@@ -108,7 +99,7 @@ async function registryOf(service: RedfishService, bios: Resource): Promise<read
     return id === name || stem(id) === stem(name);
   });
   const file = path === undefined ? null : await service.find(path);
-  const places = (Array.isArray(file?.fields.Location) ? file.fields.Location : []).map(fieldsOf);
+  const places = listOf(file?.fields.Location);
   const place = places.find(({ Language: language }) => textOf(language).startsWith('en')) ?? places[0];
   const uri = linkOf({ '@odata.id': place?.Uri });
   const registry = uri === null ? null : await service.find(uri);
@@ -133,8 +124,7 @@ function problemOf(entry: Fields, value: BiosValue): string | null {
   if (entry.Type === 'Password') return 'is a password, which a plan can not have';
   if (entry.ReadOnly === true || entry.Immutable === true) return 'can not be changed';
   if (entry.Type === 'Enumeration') {
-    const values = (Array.isArray(entry.Value) ? entry.Value : []).map(fieldsOf);
-    const allowed = values.flatMap((each) => textsOf([each.ValueName, each.ValueDisplayName]));
+    const allowed = listOf(entry.Value).flatMap((each) => textsOf([each.ValueName, each.ValueDisplayName]));
     if (allowed.length === 0 || allowed.includes(String(value))) return null;
     return `can not be ${shown(value)}; it can be ${[...new Set(allowed)].slice(0, MAX_LISTED).join(', ')}`;
   }

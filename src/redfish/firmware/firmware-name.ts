@@ -1,4 +1,4 @@
-import { textOf } from '../connection/extended-error.ts';
+import { textOf } from '../connection/answer-fields.ts';
 import type { VendorQuirk } from '../service/vendor-quirk.ts';
 
 /** The version of an entry of the firmware inventory; empty: it has none. */

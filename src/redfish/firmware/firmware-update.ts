@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream';
 import type { FirmwareRequest, FirmwareState } from '../../domain/hardware/hardware-change.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import { fieldsOf, linkOf, textOf, textsOf } from '../connection/extended-error.ts';
+import { fieldsOf, linkOf, textOf, textsOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import type { RedfishService, Resource, StartedTask } from '../service/redfish-service.ts';
 import { runningTasks } from '../service/redfish-task.ts';

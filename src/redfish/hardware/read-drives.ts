@@ -1,8 +1,8 @@
 /** Drives of a Redfish service: those of the system's storage, or of its simple storage, or of its chassis. */
 import type { DiskFacts } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf, linkOf } from '../connection/extended-error.ts';
+import { type Fields, fieldsOf, linkOf, linksOf, listOf } from '../connection/answer-fields.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
-import { count, type Fields, isThere, partFields, present, text } from './redfish-fields.ts';
+import { count, isThere, partFields, present, text } from './part-fields.ts';
 
 /** Undefined: the service does not say. */
 export async function readDrives(
@@ -24,10 +24,6 @@ export async function readDrives(
   }
   if (drives.length > 0) return drives;
   return (await readSimpleStorage(service, system)) ?? (controllers === null ? undefined : []);
-}
-
-function linksOf(links: unknown): string[] {
-  return (Array.isArray(links) ? links : []).map(linkOf).filter((path) => path !== null);
 }
 
 function driveFacts(fields: Fields): DiskFacts {
@@ -55,15 +51,16 @@ async function readSimpleStorage(
   const controllers = await service.resourcesIfThere(path);
   if (controllers === null) return undefined;
   const drives = controllers.flatMap(({ fields }) => {
-    const devices = Array.isArray(fields.Devices) ? fields.Devices.map(fieldsOf) : [];
-    return devices.filter(isThere).map((device, index) =>
-      present({
-        slot: `${text(fields.Id) ?? 'storage'}/${text(device.Name) ?? index}`,
-        model: text(device.Model),
-        manufacturer: text(device.Manufacturer),
-        size_bytes: count(device.CapacityBytes),
-      }),
-    );
+    return listOf(fields.Devices)
+      .filter(isThere)
+      .map((device, index) =>
+        present({
+          slot: `${text(fields.Id) ?? 'storage'}/${text(device.Name) ?? index}`,
+          model: text(device.Model),
+          manufacturer: text(device.Manufacturer),
+          size_bytes: count(device.CapacityBytes),
+        }),
+      );
   });
   return drives.length === 0 ? undefined : drives;
 }

@@ -3,9 +3,10 @@
  * PCIe cards without a device.
  */
 import type { EmptySlot } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf, linkOf } from '../connection/extended-error.ts';
+import { type Fields, fieldsOf, listOf } from '../connection/answer-fields.ts';
+import { linkedFields, linkedMembers } from '../service/linked-fields.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
-import { type Fields, isThere, slotOf, text } from './redfish-fields.ts';
+import { isThere, slotOf, text } from './part-fields.ts';
 
 /** What was read already; null: the service does not have it. */
 export interface ReadSections {
@@ -24,11 +25,11 @@ export async function readEmptySlots(
     ...absent('memory', fieldsOfAll(modules), ({ DeviceLocator: place }) => text(place)),
   ];
   for (const { fields } of chassis) {
-    const power = await fieldsAt(service, fields.PowerSubsystem);
-    found.push(...absent('power_supply', await membersOf(service, power.PowerSupplies)));
-    found.push(...absent('drive', await membersOf(service, fields.Drives)));
-    const slots = (await fieldsAt(service, fields.PCIeSlots)).Slots;
-    found.push(...emptyPcieSlots(Array.isArray(slots) ? slots.map(fieldsOf) : []));
+    const power = await linkedFields(service, fields.PowerSubsystem);
+    found.push(...absent('power_supply', await linkedMembers(service, power.PowerSupplies)));
+    found.push(...absent('drive', await linkedMembers(service, fields.Drives)));
+    const slots = (await linkedFields(service, fields.PCIeSlots)).Slots;
+    found.push(...emptyPcieSlots(listOf(slots)));
   }
   return found.length === 0 ? undefined : found;
 }
@@ -56,15 +57,4 @@ function emptyPcieSlots(slots: readonly Fields[]): EmptySlot[] {
 
 function fieldsOfAll(resources: readonly Resource[] | null): Fields[] {
   return (resources ?? []).map(({ fields }) => fields);
-}
-
-async function fieldsAt(service: RedfishService, link: unknown): Promise<Fields> {
-  const path = linkOf(link);
-  return (path === null ? null : await service.find(path))?.fields ?? {};
-}
-
-async function membersOf(service: RedfishService, link: unknown): Promise<Fields[]> {
-  const path = linkOf(link);
-  const found = path === null ? null : await service.resourcesIfThere(path);
-  return (found ?? []).map(({ fields }) => fields);
 }

@@ -4,16 +4,17 @@
  * parts are gone. A section that can't be read fails the whole inspection, so that nothing looks as if it were gone.
  */
 import type { HardwareInventory, SystemFacts } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf, linkOf } from '../connection/extended-error.ts';
+import { type Fields, fieldsOf, linkOf } from '../connection/answer-fields.ts';
 import { firmwareName, firmwareVersion } from '../firmware/firmware-name.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
+import { linkedChassisOf } from '../service/system-links.ts';
+import { count, healthOf, isThere, present, slotOf, text, times } from './part-fields.ts';
 import { readDrives } from './read-drives.ts';
 import { readEmptySlots } from './read-empty-slots.ts';
 import { readNetworkPorts } from './read-network-ports.ts';
 import { readPcieDevices } from './read-pcie-devices.ts';
 import { readPowerSupplies } from './read-power-supplies.ts';
 import { readGpuProcessors, readProcessors } from './read-processors.ts';
-import { count, type Fields, healthOf, isThere, present, slotOf, text, times } from './redfish-fields.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -40,7 +41,7 @@ function withoutEmpty({ memory, ...sections }: HardwareInventory): HardwareInven
 }
 
 async function readParts(service: RedfishService, system: Resource): Promise<HardwareInventory> {
-  const chassis = await chassisOf(service, system);
+  const chassis = await linkedChassisOf(service, system);
   const processors = await listed(service, system.fields.Processors);
   const modules = await listed(service, system.fields.Memory);
   const pcie = await readPcieDevices(service, system, chassis);
@@ -83,17 +84,6 @@ function systemFacts(fields: Fields, chassis: readonly Resource[]): SystemFacts 
     uuid: text(fields.UUID)?.toLowerCase(),
     bios_version: text(fields.BiosVersion),
   });
-}
-
-/** The chassis that the system is in. */
-export async function chassisOf(service: RedfishService, system: Resource): Promise<Resource[]> {
-  const links = fieldsOf(system.fields.Links).Chassis;
-  const found: Resource[] = [];
-  for (const link of (Array.isArray(links) ? links : []).map(linkOf)) {
-    const chassis = link === null ? null : await service.find(link);
-    if (chassis) found.push(chassis);
-  }
-  return found;
 }
 
 /** Null: there is no such collection. */

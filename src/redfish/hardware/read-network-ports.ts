@@ -3,9 +3,9 @@
  * system uses. A port is identified by its MAC address in both.
  */
 import type { NicFacts } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf, linkOf, textsOf } from '../connection/extended-error.ts';
+import { type Fields, fieldsOf, linkOf, listOf, textsOf } from '../connection/answer-fields.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
-import { count, type Fields, healthOf, isThere, partFields, present, text } from './redfish-fields.ts';
+import { count, healthOf, isThere, partFields, present, text } from './part-fields.ts';
 
 const MAC = /^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}$/i;
 const NO_MAC = /^(?:00[:-]){5}00$/;
@@ -39,7 +39,7 @@ async function addAdapter(
   { fields }: Resource,
   ports: Map<string, NicFacts>,
 ): Promise<void> {
-  const [controller] = Array.isArray(fields.Controllers) ? fields.Controllers.map(fieldsOf) : [];
+  const [controller] = listOf(fields.Controllers);
   const {
     slot,
     health: _health,

@@ -1,8 +1,9 @@
 /** PCIe devices of a Redfish service: GPUs, and everything else that is neither a GPU nor a network card. */
 import type { GpuFacts, PcieFacts } from '../../domain/install/hardware-inventory.ts';
-import { linkOf } from '../connection/extended-error.ts';
+import { type Fields, linksOf } from '../connection/answer-fields.ts';
+import { linkedMembers } from '../service/linked-fields.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
-import { type Fields, isThere, partFields, present, text } from './redfish-fields.ts';
+import { isThere, partFields, present, text } from './part-fields.ts';
 
 export interface PcieDevices {
   readonly gpus: readonly GpuFacts[];
@@ -28,7 +29,7 @@ export async function readPcieDevices(
   const others: PcieFacts[] = [];
   for (const { fields } of devices) {
     if (!isThere(fields)) continue;
-    const functions = await functionsOf(service, fields);
+    const functions = await linkedMembers(service, fields.PCIeFunctions);
     const classes = functions.map((one) => text(one.DeviceClass)).filter((name) => name !== undefined);
     const facts = partFields(fields);
     const model = facts.model ?? text(fields.Name);
@@ -50,7 +51,7 @@ async function devicesOf(
   system: Resource,
   chassis: readonly Resource[],
 ): Promise<Resource[] | null> {
-  const collections = chassis.map(({ fields }) => linkOf(fields.PCIeDevices)).filter((path) => path !== null);
+  const collections = linksOf(chassis.map(({ fields }) => fields.PCIeDevices));
   const found: Resource[] = [];
   let isKnown = false;
   for (const path of collections) {
@@ -61,17 +62,11 @@ async function devicesOf(
   if (found.length > 0) return found;
   const { PCIeDevices: listed } = system.fields;
   if (!Array.isArray(listed)) return isKnown ? found : null;
-  for (const path of listed.map(linkOf)) {
-    const device = path === null ? null : await service.find(path);
+  for (const path of linksOf(listed)) {
+    const device = await service.find(path);
     if (device) found.push(device);
   }
   return found;
-}
-
-async function functionsOf(service: RedfishService, device: Fields): Promise<Fields[]> {
-  const path = linkOf(device.PCIeFunctions);
-  const found = path === null ? null : await service.resourcesIfThere(path);
-  return (found ?? []).map(({ fields }) => fields);
 }
 
 function pciIds(functions: readonly Fields[]) {

@@ -1,8 +1,8 @@
 /** Power supplies of a Redfish service: in a collection of the chassis, or in the older resource for power. */
 import type { PowerSupplyFacts } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf, linkOf, textOf } from '../connection/extended-error.ts';
+import { type Fields, fieldsOf, linkOf, textOf } from '../connection/answer-fields.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
-import { count, type Fields, isThere, partFields, present, text } from './redfish-fields.ts';
+import { count, isThere, partFields, present, text } from './part-fields.ts';
 
 /** Undefined: the service does not say. */
 export async function readPowerSupplies(

@@ -1,18 +1,8 @@
 /** Processors of a Redfish service: sockets, and GPUs where it has them there. */
 import type { GpuFacts, ProcessorFacts } from '../../domain/install/hardware-inventory.ts';
-import { fieldsOf, linkOf } from '../connection/extended-error.ts';
+import { type Fields, fieldsOf, linkOf } from '../connection/answer-fields.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
-import {
-  count,
-  type Fields,
-  healthOf,
-  isThere,
-  partFields,
-  present,
-  slotOf,
-  text,
-  times,
-} from './redfish-fields.ts';
+import { count, healthOf, isThere, partFields, present, slotOf, text, times } from './part-fields.ts';
 
 const MIB = 2 ** 20;
 const GPU_TYPES: readonly unknown[] = ['GPU', 'Accelerator'];

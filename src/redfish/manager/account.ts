@@ -1,5 +1,5 @@
 /** The account on a service that we log in with. */
-import { linkOf, textOf } from '../connection/extended-error.ts';
+import { linkOf, textOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
 

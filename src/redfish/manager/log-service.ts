@@ -1,5 +1,5 @@
 /** The log of hardware events that a service keeps (the SEL of IPMI): of the system, its manager or its chassis. */
-import { fieldsOf, linkOf, textOf } from '../connection/extended-error.ts';
+import { fieldsOf, linkOf, textOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
 import { chassisOf, managersOf } from '../service/system-links.ts';

@@ -3,7 +3,7 @@
  * and IPMI. Newer services say so
  * in the system, older ones in its manager, which lists protocols without saying how SSH gets to the console: there only IPMI is used.
  */
-import { fieldsOf, linkOf, textsOf } from '../connection/extended-error.ts';
+import { fieldsOf, linksOf, textsOf } from '../connection/answer-fields.ts';
 import type { RedfishService } from '../service/redfish-service.ts';
 
 export type OfferedConsole =
@@ -22,9 +22,8 @@ export async function offeredConsoles(service: RedfishService): Promise<OfferedC
   const socket = path === null ? [] : [{ kind: 'socket', path } as const];
   const offered = [...sshOf(fieldsOf(console.SSH)), ...socket, ...ipmiOf(fieldsOf(console.IPMI))];
   if (offered.length > 0 || Object.keys(console).length > 0) return offered;
-  const managers = fieldsOf(fields.Links).ManagedBy;
-  for (const path of (Array.isArray(managers) ? managers : []).map(linkOf)) {
-    const manager = path === null ? null : await service.find(path);
+  for (const path of linksOf(fieldsOf(fields.Links).ManagedBy)) {
+    const manager = await service.find(path);
     const { ServiceEnabled: isOn, ConnectTypesSupported: types } = fieldsOf(manager?.fields.SerialConsole);
     if (isOn !== false && textsOf(types).includes('IPMI')) return [{ kind: 'ipmi', port: IPMI_PORT }];
   }

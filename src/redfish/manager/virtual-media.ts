@@ -2,7 +2,7 @@
  * The virtual CD drive of a service: of the system, or of the manager that manages it. What was inserted or ejected is what the service
  * says afterwards. A drive that holds something is emptied before something else is inserted, because services refuse to replace it.
  */
-import { fieldsOf, linkOf, textOf, textsOf } from '../connection/extended-error.ts';
+import { fieldsOf, linkOf, linksOf, textOf, textsOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import { readBack } from '../service/read-back.ts';
 import type { RedfishService, Resource, StartedTask } from '../service/redfish-service.ts';
@@ -142,12 +142,9 @@ function actionOf({ fields }: Resource, name: string): string | null {
 /** One that takes CDs. One that holds something is preferred, so that it is found again. */
 async function findDrive(service: RedfishService): Promise<Resource> {
   const system = await service.system();
-  const managers = fieldsOf(system.fields.Links).ManagedBy;
   const collections = [linkOf(system.fields.VirtualMedia)];
-  for (const path of (Array.isArray(managers) ? managers : []).map(linkOf)) {
-    const manager = path === null ? null : await service.find(path);
-    collections.push(linkOf(manager?.fields.VirtualMedia));
-  }
+  for (const path of linksOf(fieldsOf(system.fields.Links).ManagedBy))
+    collections.push(linkOf((await service.find(path))?.fields.VirtualMedia));
   for (const collection of collections) {
     if (collection === null) continue;
     const drives = ((await service.resourcesIfThere(collection)) ?? []).filter(takesDiscs);

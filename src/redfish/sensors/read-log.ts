@@ -8,10 +8,19 @@
 import { createHash } from 'node:crypto';
 import type { KnownLog, LogEntry, LogReading } from '../../domain/hardware/hardware-log.ts';
 import type { Health } from '../../domain/hardware/sensor.ts';
-import { fieldsOf, linkOf, textOf } from '../connection/extended-error.ts';
-import { chassisOf } from '../hardware/read-hardware.ts';
-import { type Fields, text } from '../hardware/redfish-fields.ts';
+import {
+  type Fields,
+  fieldsOf,
+  linkOf,
+  linksOf,
+  listOf,
+  printable,
+  textOf,
+} from '../connection/answer-fields.ts';
+import { text } from '../hardware/part-fields.ts';
+import { linkedMembers } from '../service/linked-fields.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
+import { linkedChassisOf } from '../service/system-links.ts';
 import { knownHealth } from './sensor-fields.ts';
 
 /** As vendors call it where no log says that it has SEL entries: HPE, Lenovo, OpenBMC, several. */
@@ -40,7 +49,7 @@ export async function readLog(
     service.logs.delete(system.path);
     return null;
   }
-  const members = membersOf(first.fields);
+  const members = listOf(first.fields.Members);
   const count = countOf(first.fields, members);
   const fingerprint = fingerprintOf(count, members);
   if (fingerprint === known.fingerprint) return { state: 'unchanged', fingerprint };
@@ -61,19 +70,17 @@ async function searchLog(service: RedfishService, system: Resource): Promise<str
   const logs = await logsOf(service, system.fields);
   const chosen = choose(logs);
   if (chosen !== null) return chosen;
-  const managers = fieldsOf(system.fields.Links).ManagedBy;
-  for (const link of (Array.isArray(managers) ? managers : []).map(linkOf)) {
-    const manager = link === null ? null : await service.find(link);
+  for (const path of linksOf(fieldsOf(system.fields.Links).ManagedBy)) {
+    const manager = await service.find(path);
     if (manager) logs.push(...(await logsOf(service, manager.fields)));
   }
-  for (const { fields } of await chassisOf(service, system)) logs.push(...(await logsOf(service, fields)));
+  for (const { fields } of await linkedChassisOf(service, system))
+    logs.push(...(await logsOf(service, fields)));
   return choose(logs);
 }
 
-async function logsOf(service: RedfishService, owner: Fields): Promise<Fields[]> {
-  const path = linkOf(owner.LogServices);
-  const found = path === null ? null : await service.resourcesIfThere(path);
-  return (found ?? []).map(({ fields }) => fields);
+function logsOf(service: RedfishService, owner: Fields): Promise<Fields[]> {
+  return linkedMembers(service, owner.LogServices);
 }
 
 function choose(logs: readonly Fields[]): string | null {
@@ -81,10 +88,6 @@ function choose(logs: readonly Fields[]): string | null {
   const ofSel = readable.find(({ LogEntryType: type }) => type === 'SEL');
   const named = NAMES.map((name) => readable.find(({ Id: id }) => name.test(textOf(id))));
   return linkOf((ofSel ?? named.find((log) => log !== undefined))?.Entries);
-}
-
-function membersOf(fields: Fields): Fields[] {
-  return Array.isArray(fields.Members) ? fields.Members.map(fieldsOf) : [];
 }
 
 function countOf(fields: Fields, members: readonly Fields[]): number {
@@ -106,7 +109,7 @@ async function allMembers(
   path: string,
   first: Fields,
 ): Promise<{ fields: Fields[]; isComplete: boolean }> {
-  if (membersOf(first).some((entry) => textOf(entry.Id) === '')) {
+  if (listOf(first.Members).some((entry) => textOf(entry.Id) === '')) {
     const found = (await service.expands())
       ? await service.resources(path)
       : await newestByPath(service, await service.members(path));
@@ -117,7 +120,7 @@ async function allMembers(
   let page: Fields | null = first;
   for (let pages = 0; page !== null; pages += 1) {
     if (pages === MAX_PAGES) return { fields, isComplete: false };
-    fields.push(...membersOf(page));
+    fields.push(...listOf(page.Members));
     const next = linkOf({ '@odata.id': page['Members@odata.nextLink'] ?? page['@odata.nextLink'] });
     page = next === null ? null : ((await service.find(next))?.fields ?? null);
   }
@@ -136,14 +139,10 @@ async function newestByPath(service: RedfishService, paths: readonly string[]): 
 }
 
 const MAX_MESSAGE = 500;
-const UNPRINTABLE = /[\p{C}\s]+/gu;
 
 function entryOf(fields: Fields): LogEntry | null {
   const id = text(fields.Id) ?? textOf(fields.Id).slice(0, 64);
-  const message = (textOf(fields.Message) || textOf(fields.MessageId))
-    .replaceAll(UNPRINTABLE, ' ')
-    .trim()
-    .slice(0, MAX_MESSAGE);
+  const message = printable(textOf(fields.Message) || textOf(fields.MessageId), MAX_MESSAGE);
   if (id === '' || message === '') return null;
   const at = new Date(textOf(fields.EventTimestamp) || textOf(fields.Created));
   return {

@@ -11,10 +11,10 @@ import {
   type SensorReading,
   worstOfEach,
 } from '../../domain/hardware/sensor.ts';
-import { fieldsOf, linkOf } from '../connection/extended-error.ts';
-import { chassisOf } from '../hardware/read-hardware.ts';
-import { type Fields, isThere, text } from '../hardware/redfish-fields.ts';
+import { type Fields, fieldsOf, linkOf, listOf } from '../connection/answer-fields.ts';
+import { isThere, text } from '../hardware/part-fields.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
+import { linkedChassisOf } from '../service/system-links.ts';
 import { readSubsystems } from './read-subsystems.ts';
 import { healthOfPart, knownHealth, type Measured, numberOf, reading } from './sensor-fields.ts';
 
@@ -23,7 +23,7 @@ const MAX_CHASSIS = 8;
 const MAX_SINGLE_SENSORS = 48;
 
 export async function readSensors(service: RedfishService, system: Resource): Promise<Measured> {
-  const chassis = (await chassisOf(service, system)).slice(0, MAX_CHASSIS);
+  const chassis = (await linkedChassisOf(service, system)).slice(0, MAX_CHASSIS);
   const measured: Measured = { sensors: [], components: systemHealth(system.fields) };
   for (const { fields } of chassis) {
     add(measured, { sensors: [], components: healthOfPart(`chassis ${text(fields.Id) ?? ''}`, fields) });
@@ -77,7 +77,7 @@ async function readOlder(service: RedfishService, chassis: Fields): Promise<Meas
 }
 
 function parts(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.map(fieldsOf).filter(isThere) : [];
+  return listOf(value).filter(isThere);
 }
 
 function nameOf(part: Fields, otherwise: string): string {

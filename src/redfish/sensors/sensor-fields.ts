@@ -7,8 +7,8 @@ import {
   type SensorKind,
   type SensorReading,
 } from '../../domain/hardware/sensor.ts';
-import { fieldsOf } from '../connection/extended-error.ts';
-import { type Fields, isThere, present } from '../hardware/redfish-fields.ts';
+import { type Fields, fieldsOf } from '../connection/answer-fields.ts';
+import { isThere, present } from '../hardware/part-fields.ts';
 
 export interface Measured {
   readonly sensors: SensorReading[];

@@ -1,6 +1,6 @@
 /** A Redfish service whose lock we hold: its resources, read and changed. */
 import type { WebSocketStream } from '../../connections/web-socket.ts';
-import { fieldsOf, linkOf, textOf } from '../connection/extended-error.ts';
+import { fieldsOf, linkOf, textOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import type { RedfishSession, ServiceRoot } from '../connection/redfish-session.ts';
 import { refusal, type Upload, type WireAnswer } from '../connection/redfish-wire.ts';

@@ -4,7 +4,8 @@
  * answer with the task; both are read here. The path is all there is to remember: with it, any replica goes on where another stopped.
  */
 import type { BmcTaskState } from '../../domain/hardware/hardware-change.ts';
-import { extendedMessages, fieldsOf, linkOf, pathOf, textOf, wordsOf } from '../connection/extended-error.ts';
+import { fieldsOf, linkOf, pathOf, textOf } from '../connection/answer-fields.ts';
+import { extendedMessages, wordsOf } from '../connection/extended-error.ts';
 import { refusal, retryAfterMs, type WireAnswer } from '../connection/redfish-wire.ts';
 import type { RedfishService } from './redfish-service.ts';
 

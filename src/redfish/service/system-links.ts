@@ -1,5 +1,5 @@
 /** The managers and the chassis of the machine's system: those that it links, or those of the whole service where it links none. */
-import { fieldsOf, linkOf } from '../connection/extended-error.ts';
+import { fieldsOf, linksOf } from '../connection/answer-fields.ts';
 import type { RedfishService, Resource } from './redfish-service.ts';
 
 export async function managersOf(service: RedfishService, system: Resource): Promise<Resource[]> {
@@ -12,8 +12,9 @@ export async function chassisOf(service: RedfishService, system: Resource): Prom
   return found(service, linked, (await service.root()).chassis);
 }
 
-function linksOf(value: unknown): string[] {
-  return (Array.isArray(value) ? value : []).map(linkOf).filter((path) => path !== null);
+/** Only those that it links: what another chassis of the service has is no part of the machine. */
+export async function linkedChassisOf(service: RedfishService, system: Resource): Promise<Resource[]> {
+  return found(service, linksOf(fieldsOf(system.fields.Links).Chassis), null);
 }
 
 /** What is linked and does not exist is left out. */

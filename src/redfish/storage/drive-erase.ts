@@ -1,7 +1,7 @@
 /** The erasure of drives by the storage controllers of a machine (Drive.SecureErase). */
 import type { ErasableDrive } from '../../domain/hardware/hardware-change.ts';
 import type { EraseMethod } from '../../domain/install/erasure.ts';
-import { fieldsOf, linkOf, textOf, textsOf } from '../connection/extended-error.ts';
+import { fieldsOf, linkOf, linksOf, textOf, textsOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import type { RedfishService, Resource, StartedTask } from '../service/redfish-service.ts';
 import { runningTasks } from '../service/redfish-task.ts';
@@ -18,8 +18,8 @@ export async function listDrives(service: RedfishService): Promise<ErasableDrive
   const path = linkOf(system.fields.Storage);
   const drives = new Map<string, ErasableDrive>();
   for (const { fields } of path === null ? [] : await service.resources(path))
-    for (const link of (Array.isArray(fields.Drives) ? fields.Drives : []).map(linkOf)) {
-      const drive = link === null || drives.has(link) ? null : await service.find(link);
+    for (const link of linksOf(fields.Drives)) {
+      const drive = drives.has(link) ? null : await service.find(link);
       if (drive) drives.set(drive.path, erasable(drive));
     }
   if (drives.size === 0) throw new RedfishFailure('NotOffered', service.where, 'it lists no drives');

@@ -11,7 +11,7 @@ import {
   type VolumeRequest,
 } from '../../domain/hardware/hardware-change.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import { fieldsOf, linkOf, textOf, textsOf } from '../connection/extended-error.ts';
+import { fieldsOf, linkOf, linksOf, textOf, textsOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import type { RedfishService, Resource, StartedTask } from '../service/redfish-service.ts';
 import { readTask, runningTasks } from '../service/redfish-task.ts';
@@ -162,9 +162,9 @@ async function controllersFor(service: RedfishService, { controller }: RaidReque
 
 async function drivesOf(service: RedfishService, { fields }: Resource): Promise<Controller['drives']> {
   const drives: Array<Controller['drives'][number]> = [];
-  for (const path of (Array.isArray(fields.Drives) ? fields.Drives : []).map(linkOf)) {
-    const drive = path === null ? null : await service.find(path);
-    if (!drive || path === null) continue;
+  for (const path of linksOf(fields.Drives)) {
+    const drive = await service.find(path);
+    if (!drive) continue;
     const { SerialNumber: serial, Id: id, Name: name } = drive.fields;
     drives.push({ path, names: [serial, id, name].map(textOf).filter((each) => each !== '') });
   }
@@ -184,7 +184,7 @@ function volumeOf({ path, fields }: Resource): Volume {
         : named !== '' && named !== 'None'
           ? named
           : (LEVEL_OF_TYPE[textOf(fields.VolumeType)] ?? ''),
-    drives: (Array.isArray(drives) ? drives : []).map(linkOf).filter((link) => link !== null),
+    drives: linksOf(drives),
     bytes: typeof fields.CapacityBytes === 'number' ? fields.CapacityBytes : 0,
   };
 }

@@ -2,7 +2,7 @@
  * The light that shows people which machine it is. Newer services have LocationIndicatorActive, older ones IndicatorLED, on the system
  * or on its chassis. What was set is what the service says afterwards.
  */
-import { textOf, textsOf } from '../connection/extended-error.ts';
+import { textOf, textsOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import { readBack } from '../service/read-back.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';

@@ -3,7 +3,7 @@
  * of controls. A limit that was set is what the service says afterwards.
  */
 import type { PowerReading } from '../../domain/hardware/power-reading.ts';
-import { fieldsOf, linkOf, textOf } from '../connection/extended-error.ts';
+import { fieldsOf, linkOf, linksOf, textOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import { readBack } from '../service/read-back.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
@@ -71,9 +71,9 @@ async function switchCap(service: RedfishService, watts: number | null): Promise
   const { powerCap } = await service.quirks();
   if (powerCap === null) return false;
   for (const manager of await managersOf(service, await service.system())) {
-    const links = fieldAt(manager.fields, powerCap.links);
-    const paths = (Array.isArray(links) ? links : []).map(linkOf).filter((path) => path !== null);
-    const path = paths.find((each) => powerCap.resource.test(each));
+    const path = linksOf(fieldAt(manager.fields, powerCap.links)).find((each) =>
+      powerCap.resource.test(each),
+    );
     const resource = path === undefined ? null : await service.find(path);
     if (resource === null) continue;
     await service.change(resource, { Attributes: attributesOf(powerCap, watts) });

@@ -1,5 +1,5 @@
 /** An action that resets something, and the types that the service offers for it: in the action itself, or in a resource of its own. */
-import { fieldsOf, linkOf, textsOf } from '../connection/extended-error.ts';
+import { fieldsOf, linkOf, textsOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
 

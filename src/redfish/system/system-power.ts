@@ -1,6 +1,6 @@
 /** The power of a system: its state, and the reset that changes it, chosen from what the service offers. */
 import { POWER_REQUESTS, type PowerRequest } from '../../domain/hardware/power-request.ts';
-import { textOf } from '../connection/extended-error.ts';
+import { textOf } from '../connection/answer-fields.ts';
 import { RedfishFailure } from '../connection/redfish-failure.ts';
 import type { RedfishService, Resource } from '../service/redfish-service.ts';
 import { chooseReset, offeredText, resetAction } from './reset-action.ts';

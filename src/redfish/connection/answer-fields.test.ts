@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { linkOf } from './extended-error.ts';
+import { linkOf } from './answer-fields.ts';
 
 it.each([
   ['/redfish/v1/Systems/1', '/redfish/v1/Systems/1'],

@@ -1,16 +1,13 @@
 /** Fields of Redfish resources, as plain values: what has another type than the schema's, or says nothing, is not there. */
-import { fieldsOf, textOf } from '../connection/extended-error.ts';
+import { type Fields, fieldsOf, printable, textOf } from '../connection/answer-fields.ts';
 
-export type Fields = Readonly<Record<string, unknown>>;
-
-const UNPRINTABLE = /[\p{C}\s]+/gu;
 const MAX_TEXT = 128;
 /** What vendors write where they have nothing to say. */
 const PLACEHOLDER =
   /^(?:n\/?a|none|null|unknown|not specified|not available|to be filled by o\.?e\.?m\.?|0+)$/i;
 
 export function text(value: unknown): string | undefined {
-  const plain = textOf(value).replaceAll(UNPRINTABLE, ' ').trim().slice(0, MAX_TEXT);
+  const plain = printable(textOf(value), MAX_TEXT);
   return plain === '' || PLACEHOLDER.test(plain) ? undefined : plain;
 }
 
