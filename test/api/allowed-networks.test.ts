@@ -13,8 +13,9 @@ import { runOf, step } from '../advice/scenario.ts';
 import { v1Of } from '../api-v1/runs.ts';
 import { call } from '../nodes/rest.ts';
 import { needs } from '../parts/debian-packages.ts';
+import { freePort } from '../parts/free-port.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
-import { createKey, freePort } from '../parts/sshd.ts';
+import { createKey } from '../parts/sshd.ts';
 import { until } from '../parts/until.ts';
 import { conditionOf, ended, fresh, get } from './fleet.ts';
 

@@ -2,13 +2,14 @@
 /** `ingot serve` as a program that is started before its database, and on a schema that is too new for it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { throughPort } from '../parts/blackhole-proxy.ts';
+import { freePort } from '../parts/free-port.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/ingot', import.meta.url));
@@ -29,14 +30,6 @@ afterAll(async () => {
   await database?.drop();
   rmSync(folder, { recursive: true, force: true });
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 /** The tests' PostgreSQL has a socket and no port; this is its port. */
 async function openDoor(port: number): Promise<void> {

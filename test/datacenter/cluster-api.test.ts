@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Cluster, Clusters } from '../../src/clusters/clusters.ts';
 import { probeCluster } from '../../src/clusters/node-control.ts';
+import { freePort } from '../parts/free-port.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { createAuthority } from '../parts/kubernetes/certificates.ts';
-import { freePort } from '../parts/sshd.ts';
 import { clustersOf, failureOf, machineAt } from './site.ts';
 
 let api: ApiServer;

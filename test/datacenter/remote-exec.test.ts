@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StepFailure } from '../../src/engine/step-handler.ts';
 import { needs } from '../parts/debian-packages.ts';
-import { createKey, freePort, type Sshd, startSshd } from '../parts/sshd.ts';
+import { freePort } from '../parts/free-port.ts';
+import { createKey, type Sshd, startSshd } from '../parts/sshd.ts';
 import { until } from '../parts/until.ts';
 import { callFor, createSite, failureOf, machineAt, type Site } from './site.ts';
 

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needs, titleWith } from '../parts/debian-packages.ts';
+import { freePort } from '../parts/free-port.ts';
 import { until } from '../parts/until.ts';
 import { machineWith, unusedKey } from './bmc-site.ts';
 import { callFor, createSite, failureOf, type Site } from './site.ts';
@@ -118,11 +119,3 @@ describe.skipIf(!isThere || problem !== null)(titleWith('the emulator of sushy-t
     expect(JSON.stringify(inventory)).toContain('00:5c:52:31:3a:9c');
   }, 60_000);
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}

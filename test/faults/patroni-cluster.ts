@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { installTestPackages } from '../../scripts/install-test-packages.ts';
 import { needs } from '../parts/debian-packages.ts';
-import { freePort } from '../parts/sshd.ts';
+import { freePort } from '../parts/free-port.ts';
 import { configOf, type MemberPlace, PASSWORD } from './patroni-config.ts';
 
 const READY_MS = 120_000;

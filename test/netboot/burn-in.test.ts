@@ -4,7 +4,6 @@
  */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,6 +14,7 @@ import { newPlan, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
 import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
 import { bootObstacle, buildTestInstaller } from '../parts/boot-images.ts';
 import { titleWith } from '../parts/debian-packages.ts';
+import { freePort } from '../parts/free-port.ts';
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { createQemuMachine, DISK_SERIAL, NVME_SERIAL, type QemuMachine } from '../parts/qemu.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
@@ -127,12 +127,3 @@ describe.skipIf(isShort || obstacle !== null)(titleWith('a burn-in of a real mac
     TIME_LIMIT,
   );
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
-}

@@ -3,7 +3,6 @@
  * erases a disk behind NVMe and one without an erase command. What is claimed of them is compared with their files.
  */
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +13,7 @@ import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
 import { boot, call, historyOf, nodeOf, prepareInstall } from '../nodes/rest.ts';
 import { bootObstacle, buildTestInstaller } from '../parts/boot-images.ts';
 import { titleWith } from '../parts/debian-packages.ts';
+import { freePort } from '../parts/free-port.ts';
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { createQemuMachine, DISK_SERIAL, NVME_SERIAL, type QemuMachine } from '../parts/qemu.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
@@ -146,12 +146,4 @@ function secretsIn(file: string, fromMiB: number, toMiB: number): number {
   let found = 0;
   for (let at = part.indexOf(SECRET); at !== -1; at = part.indexOf(SECRET, at + 1)) found += 1;
   return found;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -6,7 +6,6 @@
  */
 import { createHash } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bytesText } from '../../src/domain/agent/metric-text.ts';
@@ -15,6 +14,7 @@ import { datacenterConfiguration } from '../../src/providers/datacenter/datacent
 import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
 import { call, nodeOf } from '../nodes/rest.ts';
 import { buildTestInstaller, type DiskImage, makeDiskImage, qcow2Of } from '../parts/boot-images.ts';
+import { freePort } from '../parts/free-port.ts';
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { createQemuMachine, type QemuMachine } from '../parts/qemu.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
@@ -83,14 +83,6 @@ export async function openPxeSite(print: Print): Promise<PxeSite> {
 function asQcow2({ raw }: DiskImage): DiskImage {
   const packed = qcow2Of(raw, ['-c']);
   return { raw, packed, sha256: createHash('sha256').update(packed).digest('hex') };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 async function addImage(server: TestServer, name: string, { packed, sha256 }: DiskImage): Promise<void> {

@@ -3,7 +3,6 @@
  * one-time URL that the BMC was given, as an address and as a disc, and boots from nothing else. `npm run demo:redfish` prints it as it happens.
  */
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +13,7 @@ import { unusedKey } from '../datacenter/bmc-site.ts';
 import { call, nodeOf } from '../nodes/rest.ts';
 import { bootObstacle, buildTestInstaller, makeDiskImage } from '../parts/boot-images.ts';
 import { needs, titleWith } from '../parts/debian-packages.ts';
+import { freePort } from '../parts/free-port.ts';
 import { createQemuMachine, GUEST_SERVER, type QemuMachine } from '../parts/qemu.ts';
 import { putBehind } from '../parts/redfish/qemu-behind.ts';
 import { RedfishSimulator } from '../parts/redfish/simulator.ts';
@@ -168,12 +168,4 @@ function overwrite(file: string, bytes: Buffer): void {
   const handle = openSync(file, 'r+');
   writeSync(handle, bytes, 0, bytes.length, 0);
   closeSync(handle);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from './sshd.ts';
+import { freePort } from './free-port.ts';
 
 const SERVER = 'redis-server';
 const CLI = 'redis-cli';

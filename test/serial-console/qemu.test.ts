@@ -3,8 +3,6 @@
  * test/serial-console/ipmi-sol.test.ts shows.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -14,6 +12,7 @@ import { launch } from '../cli/harness.ts';
 import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
 import { ipmitool } from '../netboot/ipmitool.ts';
 import { bootObstacle, makeShellBoot } from '../parts/boot-images.ts';
+import { freePort } from '../parts/free-port.ts';
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
@@ -97,11 +96,3 @@ describe.skipIf(obstacle !== null)(
     });
   },
 );
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
-}

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CertificateFiles } from '../../src/certificates/try-out.ts';
 import { throughPort } from '../parts/blackhole-proxy.ts';
 import { SERVER_NAMES, type TestAuthority, testAuthority } from '../parts/certificates.ts';
+import { freePort } from '../parts/free-port.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 import { until } from '../parts/until.ts';
 
@@ -104,14 +105,6 @@ async function openDoor(port: number): Promise<void> {
   });
   doors.push(door);
   await new Promise<void>((resolve) => door.listen(port, '127.0.0.1', resolve));
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  return port;
 }
 
 function statusOf(port: number, path: string): Promise<number> {
