@@ -1,39 +1,22 @@
 /** A burn-in, from its order to its results: the machine's BMC is simulated, and the test reports as the installer would. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
-import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { ended, fresh, newMachine } from '../api/fleet.ts';
 import { newPlan, runEnded, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
 import { launch } from '../cli/harness.ts';
-import { unusedKey } from '../datacenter/bmc-site.ts';
 import { boot, call, newMac } from '../nodes/rest.ts';
-import { RedfishSimulator } from '../parts/redfish/simulator.ts';
-import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { refusal, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
+import { type RedfishSite, startRedfishSite } from './redfish-site.ts';
 
+let site: RedfishSite;
 let server: TestServer;
-const bmcs: RedfishSimulator[] = [];
-const folder = mkdtempSync(join(tmpdir(), 'ingot-burn-in-'));
-const key = unusedKey();
 
 beforeAll(async () => {
-  writeFileSync(join(folder, 'password'), 'a password\n');
-  const dc = datacenterConfiguration.parse({
-    kind: 'datacenter',
-    ssh: { user: 'root', private_key_file: key.file, insecure_accept_any: true },
-    bmc: { user: 'root', password_file: join(folder, 'password'), redfish: { plaintext: 'allowed' } },
-  });
-  server = await startTestServer({ providers: { dc } });
+  site = await startRedfishSite(null);
+  server = site.server;
 });
-afterAll(async () => {
-  await server?.stop();
-  for (const bmc of bmcs) await bmc.stop();
-  rmSync(folder, { recursive: true });
-  key.remove();
-});
+afterAll(() => site?.stop());
 
 const hardware = () => server.client(HardwareService, server.adminToken);
 const PASSED = { test: 'cpu', part: '64 processors', result: 'passed', detail: '9 rounds', seconds: 60 };
@@ -47,8 +30,7 @@ const FAILED = {
 
 async function started() {
   const [machineId, mac] = [fresh('tested'), newMac()];
-  const bmc = await RedfishSimulator.start({ tls: null, password: 'a password' });
-  bmcs.push(bmc);
+  const bmc = await site.startBmc();
   const spec = { provider: 'dc', bmcEndpoint: bmc.url, macAddresses: [mac] };
   await server.machines.registerMachine({ machine: { machineId, spec } });
   await ended(server, await server.machines.enterMaintenance({ machineId, requestId: fresh('in') }));

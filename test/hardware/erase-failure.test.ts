@@ -1,33 +1,23 @@
 // @module-tag extended: nodes/erasure.test.ts has erasures that fail.
 /** An erasure that fails is on record, and no certificate stands for it: a real server, and a simulated BMC that erases drives. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
-import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { fresh, run } from '../api/fleet.ts';
 import { newPlan, runEnded, startRun, v1Of } from '../api-v1/runs.ts';
 import { launch } from '../cli/harness.ts';
-import { unusedKey } from '../datacenter/bmc-site.ts';
-import { RedfishSimulator } from '../parts/redfish/simulator.ts';
-import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import type { RedfishSimulator } from '../parts/redfish/simulator.ts';
+import { refusal, type TestServer } from '../parts/server.ts';
+import { type RedfishSite, startRedfishSite } from './redfish-site.ts';
 
+let site: RedfishSite;
 let server: TestServer;
 let bmc: RedfishSimulator;
 let machineId: string;
-const folder = mkdtempSync(join(tmpdir(), 'ingot-erase-failure-'));
-const key = unusedKey();
 
 beforeAll(async () => {
-  writeFileSync(join(folder, 'password'), 'a password\n');
-  const dc = datacenterConfiguration.parse({
-    kind: 'datacenter',
-    ssh: { user: 'root', private_key_file: key.file, insecure_accept_any: true },
-    bmc: { user: 'root', password_file: join(folder, 'password'), redfish: { plaintext: 'allowed' } },
-  });
-  server = await startTestServer({ providers: { dc } });
-  bmc = await RedfishSimulator.start({ tls: null, password: 'a password' });
+  site = await startRedfishSite(null);
+  server = site.server;
+  bmc = await site.startBmc();
   bmc.system.power = 'On';
   bmc.hardware.drives = [];
   bmc.storage.hasController = true;
@@ -36,12 +26,7 @@ beforeAll(async () => {
   await server.machines.registerMachine({ machine: { machineId, spec } });
   await run(server, 'ENTER_MAINTENANCE', machineId);
 });
-afterAll(async () => {
-  await server?.stop();
-  await bmc?.stop();
-  rmSync(folder, { recursive: true });
-  key.remove();
-});
+afterAll(() => site?.stop());
 
 const hardware = () => server.client(HardwareService, server.adminToken);
 const cli = (line: string) =>

@@ -1,54 +1,34 @@
 /** INSPECT of a real server through a simulated BMC: what is found, what changed, and what can be asked for. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
-import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { conditionOf, ended, fresh, get, phaseOf } from '../api/fleet.ts';
-import { unusedKey } from '../datacenter/bmc-site.ts';
 import { testAuthority } from '../parts/certificates.ts';
-import { RedfishSimulator } from '../parts/redfish/simulator.ts';
+import type { RedfishSimulator } from '../parts/redfish/simulator.ts';
 import { VENDOR_NAMES, type VendorName } from '../parts/redfish/vendor-shape.ts';
-import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { refusal, type TestServer } from '../parts/server.ts';
+import { type RedfishSite, startRedfishSite } from './redfish-site.ts';
 
 const authority = testAuthority();
-const certificate = authority.issue({ name: 'bmc', names: ['127.0.0.1'], purpose: 'server' });
-const folder = mkdtempSync(join(tmpdir(), 'ingot-inspect-'));
-const key = unusedKey();
-const PASSWORD = 'correct-horse-battery-staple';
+let site: RedfishSite;
 let server: TestServer;
 let bmc: RedfishSimulator;
 let machineId: string;
 
 beforeAll(async () => {
-  writeFileSync(join(folder, 'password'), `${PASSWORD}\n`);
-  const configuration = datacenterConfiguration.parse({
-    kind: 'datacenter',
-    ssh: { user: 'root', private_key_file: key.file, insecure_accept_any: true },
-    bmc: {
-      user: 'root',
-      password_file: join(folder, 'password'),
-      timeout_seconds: 5,
-      redfish: { ca_file: authority.caFile },
-    },
-  });
-  server = await startTestServer({ providers: { 'dc-1': configuration } });
+  site = await startRedfishSite(authority);
+  server = site.server;
 });
 afterAll(async () => {
-  await server?.stop();
-  await bmc?.stop();
-  rmSync(folder, { recursive: true });
+  await site?.stop();
   authority.remove();
-  key.remove();
 });
 
 async function register(vendor: VendorName = 'standard', labels = {}): Promise<void> {
   await bmc?.stop();
-  bmc = await RedfishSimulator.start({ vendor, tls: certificate, password: PASSWORD });
+  bmc = await site.startBmc(vendor);
   machineId = fresh('metal');
-  const spec = { provider: 'dc-1', bmcEndpoint: bmc.url };
+  const spec = { provider: 'dc', bmcEndpoint: bmc.url };
   await server.machines.registerMachine({ machine: { machineId, labels, spec } });
 }
 
@@ -247,7 +227,7 @@ it('is for callers of its scope only, and viewers do not inspect', async () => {
 
 it('a machine whose BMC has no Redfish is refused before anything starts', async () => {
   const id = fresh('ipmi');
-  const spec = { provider: 'dc-1', bmcEndpoint: '127.0.0.1:9' };
+  const spec = { provider: 'dc', bmcEndpoint: '127.0.0.1:9' };
   await server.machines.registerMachine({ machine: { machineId: id, spec } });
   const refused = await refusal(hardware().inspectMachine({ machineId: id, requestId: 'r' }));
   expect(refused.message).toContain('IPMI');

@@ -1,42 +1,25 @@
 // @module-tag extended: cli/hardware.test.ts and src/domain/hardware have scores and logs; this reads them from BMCs on a schedule.
 /** Sensors, health and logs of BMCs, read on a schedule by a real server: from simulated Redfish BMCs of several vendors. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
-import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { ended, fresh, phaseOf } from '../api/fleet.ts';
-import { unusedKey } from '../datacenter/bmc-site.ts';
 import { testAuthority } from '../parts/certificates.ts';
-import { RedfishSimulator } from '../parts/redfish/simulator.ts';
+import type { RedfishSimulator } from '../parts/redfish/simulator.ts';
 import { VENDOR_NAMES, type VendorName } from '../parts/redfish/vendor-shape.ts';
-import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { refusal, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
+import { type RedfishSite, startRedfishSite } from './redfish-site.ts';
 
 const authority = testAuthority();
-const certificate = authority.issue({ name: 'bmc', names: ['127.0.0.1'], purpose: 'server' });
-const folder = mkdtempSync(join(tmpdir(), 'ingot-sensors-'));
-const key = unusedKey();
-const PASSWORD = 'correct-horse-battery-staple';
+let site: RedfishSite;
 let server: TestServer;
 let bmc: RedfishSimulator | null = null;
 let machineId: string;
 
 beforeAll(async () => {
-  writeFileSync(join(folder, 'password'), `${PASSWORD}\n`);
-  const configuration = datacenterConfiguration.parse({
-    kind: 'datacenter',
-    ssh: { user: 'root', private_key_file: key.file, insecure_accept_any: true },
-    bmc: {
-      user: 'root',
-      password_file: join(folder, 'password'),
-      timeout_seconds: 5,
-      redfish: { ca_file: authority.caFile },
-    },
-  });
-  server = await startTestServer({ providers: { 'dc-1': configuration }, sensors: { intervalSeconds: 1 } });
+  site = await startRedfishSite(authority, { sensors: { intervalSeconds: 1 } });
+  server = site.server;
 });
 afterEach(async () => {
   // Not read any more.
@@ -47,18 +30,16 @@ afterEach(async () => {
   bmc = null;
 });
 afterAll(async () => {
-  await server?.stop();
-  rmSync(folder, { recursive: true });
+  await site?.stop();
   authority.remove();
-  key.remove();
 });
 
 async function startMachine(vendor: VendorName = 'standard', prepare?: (made: RedfishSimulator) => void) {
-  const made = await RedfishSimulator.start({ vendor, tls: certificate, password: PASSWORD });
+  const made = await site.startBmc(vendor);
   bmc = made;
   prepare?.(made);
   machineId = fresh('metal');
-  const spec = { provider: 'dc-1', bmcEndpoint: made.url };
+  const spec = { provider: 'dc', bmcEndpoint: made.url };
   await server.machines.registerMachine({ machine: { machineId, spec } });
   return made;
 }
