@@ -86,6 +86,11 @@ export const MAX_INSTALL_ATTEMPTS = 3;
 export const BOOT_PURPOSES = ['install', 'erase'] as const;
 export type BootPurpose = (typeof BOOT_PURPOSES)[number];
 
+/** Of an installation or erasure that starts with the node's next boot: nothing of an earlier one counts. */
+export function recordFromNextBoot({ installRecord, bootsIssued }: Node): InstallRecord {
+  return { ...installRecord, attempts: 0, lastError: '', progress: null, firstBootNo: bootsIssued + 1 };
+}
+
 const MAC_RULE = /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/i;
 
 /** Why this is not the address of a machine; null: it is. */

@@ -1,6 +1,6 @@
 /** Erasures ordered by operations: the node waits for the boot that erases it. */
 import type { InstallState } from '../../domain/install/install-state.ts';
-import { MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
+import { MAX_INSTALL_ATTEMPTS, type Node, recordFromNextBoot } from '../../domain/install/node.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { EraseOrderRequest } from '../../providers/network-installs.ts';
 import type { LockedNode, NodeChange } from '../../store/nodes/nodes.ts';
@@ -26,18 +26,11 @@ export function eraseOrdered(
     node.state === 'active'
       ? moveNode(locked, 'deprovisioning', cause)
       : { ...locked, events: [traceEvent(node, { ...cause, comment: 'the erasure is ordered again' })] };
-  const { installRecord } = moved.node;
   return {
     ...moved,
     node: {
       ...moved.node,
-      installRecord: {
-        ...installRecord,
-        attempts: 0,
-        lastError: '',
-        progress: null,
-        firstBootNo: node.bootsIssued + 1,
-      },
+      installRecord: recordFromNextBoot(moved.node),
       order: { ...request, image: '', wantedAt: cause.now, kickedAt: null },
     },
   };

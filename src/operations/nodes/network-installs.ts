@@ -2,7 +2,7 @@
 
 import { failureOf } from '../../domain/error/failure.ts';
 import { builtInProfile, ERASE_PROFILE_NAME } from '../../domain/install/install-profile.ts';
-import { MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
+import { MAX_INSTALL_ATTEMPTS, type Node, recordFromNextBoot } from '../../domain/install/node.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type {
@@ -301,13 +301,7 @@ function queued(
     events,
     node: {
       ...node,
-      installRecord: {
-        ...node.installRecord,
-        attempts: 0,
-        lastError: '',
-        progress: null,
-        firstBootNo: node.bootsIssued + 1,
-      },
+      installRecord: recordFromNextBoot(node),
       order: { ...request, overwrite: 'ends', wantedAt: dependencies.now(), kickedAt: null },
       reporterAddress: '',
     },

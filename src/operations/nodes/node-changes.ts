@@ -5,7 +5,12 @@ import { conflictJudged } from '../../domain/install/boot/boot-conflict.ts';
 import { type Erasure, erasureText } from '../../domain/install/erasure.ts';
 import type { InstallNote } from '../../domain/install/install-report.ts';
 import type { InstallOwner, InstallState } from '../../domain/install/install-state.ts';
-import type { InstallOrder, InstallRecord, Node } from '../../domain/install/node.ts';
+import {
+  type InstallOrder,
+  type InstallRecord,
+  type Node,
+  recordFromNextBoot,
+} from '../../domain/install/node.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { applyChange } from '../../domain/machine/machine-change.ts';
 import type { LockedNode, NodeChange } from '../../store/nodes/nodes.ts';
@@ -88,13 +93,7 @@ function entering(
     case 'deprovisioning':
       // An erasure counts its attempts from the start; earlier installations are not part of it.
       return {
-        installRecord: {
-          ...node.installRecord,
-          attempts: 0,
-          lastError: '',
-          progress: null,
-          firstBootNo: node.bootsIssued + 1,
-        },
+        installRecord: recordFromNextBoot(node),
         order: { ...NO_ORDER, wantedAt: now },
         erasure: null,
         reporterAddress: '',
