@@ -3,22 +3,17 @@
  * disks are tested. Nothing is written to them. The same installer inspects it, without a test.
  */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HardwareService } from '../../src/gen/baremetal/fleet/v1/hardware_service_pb.ts';
-import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { run } from '../api/fleet.ts';
 import { newPlan, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
-import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
-import { bootObstacle, buildTestInstaller } from '../parts/boot-images.ts';
+import { bootObstacle } from '../parts/boot-images.ts';
 import { titleWith } from '../parts/debian-packages.ts';
-import { freePort } from '../parts/free-port.ts';
-import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
-import { createQemuMachine, DISK_SERIAL, NVME_SERIAL, type QemuMachine } from '../parts/qemu.ts';
-import { startTestServer, type TestServer } from '../parts/server.ts';
+import { DISK_SERIAL, NVME_SERIAL, type QemuMachine } from '../parts/qemu.ts';
+import type { TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
+import { type InstallerSite, startInstallerSite } from './installer-site.ts';
 
 const TIME_LIMIT = 600_000;
 /** `npm run test:burn-in` */
@@ -26,38 +21,19 @@ const isShort = process.env.INGOT_LONG_TESTS !== '1';
 const obstacle = isShort ? null : await bootObstacle();
 
 describe.skipIf(isShort || obstacle !== null)(titleWith('a burn-in of a real machine', obstacle), () => {
+  let site: InstallerSite;
   let server: TestServer;
-  let bmc: IpmiBmc;
   let machine: QemuMachine;
-  let dataDir: string;
   const id = 'tested-1';
-  const key = unusedKey();
 
   beforeAll(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'ingot-burn-in-'));
-    await buildTestInstaller(join(dataDir, 'boot', 'installer'));
-    const port = await freePort();
-    machine = createQemuMachine({ serverPort: port, diskMiB: 64, nvmeMiB: 64 });
+    site = await startInstallerSite(id, { diskMiB: 64, nvmeMiB: 64 });
+    ({ server, machine } = site);
     writeFileSync(machine.disk, 'what is on the disk', { flag: 'r+' });
-    bmc = await startBmc({ machine: machine.script });
-    const dc = datacenterConfiguration.parse({
-      kind: 'datacenter',
-      ssh: { user: 'root', private_key_file: key.file, insecure_accept_any: true },
-      bmc: bmcFields(bmc),
-    });
-    server = await startTestServer({ dataDir, httpPort: port, providers: { 'dc-1': dc } });
-    const spec = { provider: 'dc-1', bmcEndpoint: bmc.endpoint, macAddresses: [machine.mac] };
-    await server.machines.registerMachine({ machine: { machineId: id, spec } });
     await run(server, 'ENTER_MAINTENANCE', id);
   }, TIME_LIMIT);
 
-  afterAll(async () => {
-    await server?.stop();
-    await bmc?.stop();
-    await machine?.destroy();
-    key.remove();
-    if (dataDir) rmSync(dataDir, { recursive: true, force: true });
-  });
+  afterAll(() => site?.stop());
 
   it(
     'tests its processor, memory and disks, and writes nothing',

@@ -2,21 +2,16 @@
  * An erasure on a real machine: QEMU boots the installer because an operation switched its power over a real BMC, and
  * erases a disk behind NVMe and one without an erase command. What is claimed of them is compared with their files.
  */
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { phaseOf, run } from '../api/fleet.ts';
-import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
 import { boot, call, historyOf, nodeOf, prepareInstall } from '../nodes/rest.ts';
-import { bootObstacle, buildTestInstaller } from '../parts/boot-images.ts';
+import { bootObstacle } from '../parts/boot-images.ts';
 import { titleWith } from '../parts/debian-packages.ts';
-import { freePort } from '../parts/free-port.ts';
-import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
-import { createQemuMachine, DISK_SERIAL, NVME_SERIAL, type QemuMachine } from '../parts/qemu.ts';
-import { startTestServer, type TestServer } from '../parts/server.ts';
+import { DISK_SERIAL, NVME_SERIAL, type QemuMachine } from '../parts/qemu.ts';
+import type { TestServer } from '../parts/server.ts';
+import { type InstallerSite, startInstallerSite } from './installer-site.ts';
 
 const TIME_LIMIT = 300_000;
 const MEBIBYTE = 1024 * 1024;
@@ -30,28 +25,14 @@ const obstacle = isShort ? null : await bootObstacle();
 const SECRET = Buffer.from('what a customer kept on the disk. '.repeat(32)).subarray(0, 1024);
 
 describe.skipIf(isShort || obstacle !== null)(titleWith('an erasure of a real machine', obstacle), () => {
+  let site: InstallerSite;
   let server: TestServer;
-  let bmc: IpmiBmc;
   let machine: QemuMachine;
-  let dataDir: string;
-  let id: string;
-  const key = unusedKey();
+  const id = 'erased-1';
 
   beforeAll(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'ingot-erase-'));
-    await buildTestInstaller(join(dataDir, 'boot', 'installer'));
-    const port = await freePort();
-    machine = createQemuMachine({ serverPort: port, diskMiB: DISK_MIB, nvmeMiB: NVME_MIB });
-    bmc = await startBmc({ machine: machine.script });
-    const dc = datacenterConfiguration.parse({
-      kind: 'datacenter',
-      ssh: { user: 'root', private_key_file: key.file, insecure_accept_any: true },
-      bmc: bmcFields(bmc),
-    });
-    server = await startTestServer({ dataDir, httpPort: port, providers: { 'dc-1': dc } });
-    id = 'erased-1';
-    const spec = { provider: 'dc-1', bmcEndpoint: bmc.endpoint, macAddresses: [machine.mac] };
-    await server.machines.registerMachine({ machine: { machineId: id, spec } });
+    site = await startInstallerSite(id, { diskMiB: DISK_MIB, nvmeMiB: NVME_MIB });
+    ({ server, machine } = site);
     await boot(server, machine.mac);
     await prepareInstall(server);
     for (const state of ['pending', 'installing', 'installed', 'active'])
@@ -61,13 +42,7 @@ describe.skipIf(isShort || obstacle !== null)(titleWith('an erasure of a real ma
     fill(machine.nvme);
   }, TIME_LIMIT);
 
-  afterAll(async () => {
-    await server?.stop();
-    await bmc?.stop();
-    await machine?.destroy();
-    key.remove();
-    if (dataDir) rmSync(dataDir, { recursive: true, force: true });
-  });
+  afterAll(() => site?.stop());
 
   it(
     'formats what is behind NVMe, writes over the ends of the other disk, and says which is which',
