@@ -60,6 +60,12 @@ test('list, show, explain, overview and top say that the agent is lost', async (
   expect(stdout).toMatch(new RegExp(`${lost} +IDLE · agent lost`));
 });
 
+test('a mistyped field of a filter is answered with the nearest name', async () => {
+  expect((await ingot('list --filter phaze=READY')).stderr).toMatch(
+    /unknown field 'phaze' at position 1, did you mean phase\? Expected one of machine_id, /,
+  );
+});
+
 test('columns, order and paths are the caller’s choice', async () => {
   const { stdout } = await ingot('list --columns machine_id,phase --sort -machine_id');
   const [header, ...rows] = stdout.trimEnd().split('\n');
@@ -68,6 +74,9 @@ test('columns, order and paths are the caller’s choice', async () => {
   expect((await ingot('list --sort labels -o name')).stdout).toBe(`${well}\n${lost}\n`);
   expect((await ingot('list --columns nothing')).stderr).toMatch(
     /--columns: there is no column "nothing"; there are MACHINE_ID, /,
+  );
+  expect((await ingot('list --columns pahse')).stderr).toMatch(
+    /there is no column "pahse", did you mean PHASE\? There are MACHINE_ID, /,
   );
   const custom = await ingot('list -o custom-columns=ID:.machine_id,RACK:.labels.rack --sort machine_id');
   expect(custom.stdout.split('\n')[0]).toMatch(/^ID +RACK$/);

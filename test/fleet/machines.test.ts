@@ -112,6 +112,14 @@ describe('the index', () => {
     },
   );
 
+  test('names the order that was probably meant', async () => {
+    expect(await refusal(fleet.indexMachines({ orderBy: 'rakc' }))).toMatchObject({
+      violations: [
+        { description: expect.stringMatching(/^"rakc" is not known, did you mean .*rack\? It is none of /) },
+      ],
+    });
+  });
+
   test('of nothing is one message that says so', async () => {
     const messages: MachineIndex[] = [];
     for await (const message of fleet.indexMachines({ filter: 'machine_id=no-such' })) messages.push(message);

@@ -1,4 +1,5 @@
 /** Which columns of a list are shown, and in which order its items come. */
+import { probablyMeant } from '../../domain/nearest.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import type { OutputFormat, Rendering, TableChoice } from './format.ts';
 import type { Column } from './table.ts';
@@ -17,8 +18,10 @@ function namedColumn<T>(rendering: Rendering<T>, name: string, option: string): 
   const known = [...columns, ...wideColumns, ...furtherColumns];
   const found = known.find(({ header }) => header.toLowerCase() === name.trim().toLowerCase());
   if (found) return found;
-  const names = [...new Set(known.map(({ header }) => header))].join(', ');
-  throw new UsageError(`${option}: there is no column "${name}"; there are ${names}`);
+  const names = [...new Set(known.map(({ header }) => header))];
+  const meant = probablyMeant(name.trim(), names);
+  const question = meant === null ? '; there are' : `, did you mean ${meant}? There are`;
+  throw new UsageError(`${option}: there is no column "${name}"${question} ${names.join(', ')}`);
 }
 
 interface Order<T> {

@@ -14,6 +14,24 @@ describe('checkFilter', () => {
     ['name.first=x', "unknown field 'name.first' at position 1, expected one of name, "],
     ['constructor=x', "unknown field 'constructor' at position 1, expected one of name, "],
     ['conditions=true', "unknown field 'conditions' at position 1, expected one of name, "],
+    ['nmae=x', "unknown field 'nmae' at position 1, did you mean name? Expected one of name, phase, "],
+    [
+      'seen_at>x',
+      "unknown field 'seen_at' at position 1, did you mean status.seen_at? Expected one of name, ",
+    ],
+    [
+      'label.rack=x',
+      "unknown field 'label.rack' at position 1, did you mean labels.rack? Expected one of name",
+    ],
+    [
+      'conditions.Degarded=true',
+      "unknown key 'Degarded' at position 1, did you mean Degraded? Expected one of",
+    ],
+    [
+      'phase=maint',
+      "'maint' is no value for 'phase' at position 1, did you mean Maintenance? Expected one of",
+    ],
+    ['phase=REDY', "'REDY' is no value for 'phase' at position 1, did you mean READY? Expected one of FACT"],
     ['conditions.Happy=true', "unknown key 'Happy' at position 1, expected one of Degraded, RMA"],
     [
       'phase=DONE',

@@ -1,4 +1,5 @@
 import type { Fault } from '../error/fault.ts';
+import { probablyMeant } from '../nearest.ts';
 import type { Comparator, FilterNode, Pattern, Restriction } from './ast.ts';
 import type { CheckedFilter, FieldTest, Order, TextTest } from './checked-filter.ts';
 import type { EnumField, FilterSchema, FlagsField, MapField, WholeField } from './fields.ts';
@@ -83,13 +84,15 @@ function resolve<Row>(restriction: Restriction, schema: FilterSchema<Row>): Targ
   throw invalidFilter({
     problem: `unknown field ${quoted(path.join('.'))}`,
     offset: restriction.offset,
+    meant: probablyMeant(path.join('.'), fieldNames(schema, path.slice(1).join('.') || '<key>')),
     expected: `one of ${fieldNames(schema).join(', ')}`,
   });
 }
 
-function fieldNames<Row>(schema: FilterSchema<Row>): string[] {
+/** Those of maps with this key. */
+function fieldNames<Row>(schema: FilterSchema<Row>, key = '<key>'): string[] {
   return Object.entries(schema).flatMap(([name, field]) => {
-    if (field.kind === 'map') return [`${name}.<key>`];
+    if (field.kind === 'map') return [`${name}.${key}`];
     if (field.kind === 'flags') return field.keys.map((key) => `${name}.${key}`);
     return [name];
   });
@@ -101,6 +104,7 @@ function declaredKey<Row>(restriction: Restriction, field: FlagsField<Row>, key:
   throw invalidFilter({
     problem: `unknown key ${quoted(key)}`,
     offset: restriction.offset,
+    meant: probablyMeant(key, field.keys),
     expected: `one of ${field.keys.join(', ')}`,
   });
 }
@@ -202,7 +206,10 @@ function enumValues<Row>(restriction: Restriction, field: EnumField<Row>): reado
   const [first, ...rest] = restriction.value;
   const pattern: Pattern = [first.toLowerCase(), ...rest.map((piece) => piece.toLowerCase())];
   const values = field.values.filter((value) => fitsPattern(value.toLowerCase(), pattern));
-  if (values.length === 0) throw unreadable(restriction, `one of ${field.values.join(', ')}`);
+  if (values.length === 0) {
+    const meant = probablyMeant(restriction.value.join(''), field.values);
+    throw unreadable(restriction, `one of ${field.values.join(', ')}`, meant);
+  }
   return values;
 }
 
@@ -216,11 +223,12 @@ function literal<Value>(
   return value;
 }
 
-function unreadable(restriction: Restriction, expected: string): Fault {
+function unreadable(restriction: Restriction, expected: string, meant: string | null = null): Fault {
   const name = restriction.path.join('.');
   return invalidFilter({
     problem: `${quoted(restriction.value.join('*'))} is no value for ${quoted(name)}`,
     offset: restriction.offset,
+    meant,
     expected,
   });
 }

@@ -4,14 +4,17 @@ export interface FilterProblem {
   readonly problem: string;
   /** Counts from 0; the message counts from 1. */
   readonly offset: number;
+  /** The known name that is most like what the caller wrote; null: none is. */
+  readonly meant?: string | null;
   /** What would have been right. */
   readonly expected?: string;
 }
 
-export function invalidFilter({ problem, offset, expected }: FilterProblem): Fault {
+export function invalidFilter({ problem, offset, meant, expected }: FilterProblem): Fault {
   const position = String(offset + 1);
-  const remedy = expected === undefined ? '' : `, expected ${expected}`;
-  const description = `${problem} at position ${position}${remedy}`;
+  const question = meant ? `, did you mean ${meant}?` : '';
+  const remedy = expected === undefined ? '' : `${meant ? ' Expected' : ', expected'} ${expected}`;
+  const description = `${problem} at position ${position}${question}${remedy}`;
   return new Fault('INVALID_FILTER', {
     message: `filter: ${description}`,
     metadata: { field: 'filter', position },

@@ -5,6 +5,7 @@
 import { invalidField } from '../../domain/error/fault.ts';
 import { HARDWARE_FIELD_NAMES, HARDWARE_FIELDS } from '../../domain/hardware/hardware-summary.ts';
 import { checkLabelName } from '../../domain/machine/machine-input.ts';
+import { probablyMeant } from '../../domain/nearest.ts';
 import { MACHINE_FILTER_COLUMNS as columns } from '../filter/machine-columns.ts';
 import { COUNTED_HARDWARE_COLUMNS, HARDWARE_COLUMNS } from './hardware-columns.ts';
 import { TONE_ORDER } from './headline-column.ts';
@@ -102,8 +103,11 @@ function labelKey(name: string, field: string): MachineKey | null {
 }
 
 function refuse(name: string, field: string, known: readonly string[]): never {
+  const given = name.slice(0, 80);
+  const meant = probablyMeant(given, known);
+  const question = meant === null ? 'is' : `is not known, did you mean ${meant}? It is`;
   throw invalidField(
     field,
-    `${JSON.stringify(name.slice(0, 80))} is none of ${known.join(', ')}, labels.<name>`,
+    `${JSON.stringify(given)} ${question} none of ${known.join(', ')}, labels.<name>`,
   );
 }
