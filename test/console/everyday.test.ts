@@ -33,6 +33,30 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('every day'), () => {
     expect(await filter(page).inputValue()).toBe('labels.team=web');
   });
 
+  it('each group has a heading that collapses it and selects all of it, by mouse and by key', async () => {
+    const page = await console.open({ path: '/machines?group=labels.team' });
+    const list = page.getByRole('region', { name: 'Machines' });
+    const web = list.getByRole('button', { name: 'web 3', expanded: true });
+    await web.waitFor();
+    const rows = list.getByRole('row').filter({ has: page.getByRole('link') });
+    await expect.poll(() => rows.count()).toBe(4);
+    await list.getByRole('checkbox', { name: 'Select all of web' }).check();
+    await page.getByText('3 selected').waitFor();
+    await web.click();
+    await expect.poll(() => rows.count()).toBe(1);
+    // The selection stays, and is there after Back, as the group stays collapsed.
+    await rows.getByRole('link').first().click();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.goBack();
+    await list.getByRole('button', { name: 'web 3', expanded: false }).waitFor();
+    await page.getByText('3 selected').waitFor();
+    // db, its machine, web
+    for (const key of ['j', 'j', 'j', 'Enter']) await page.keyboard.press(key);
+    await expect.poll(() => rows.count()).toBe(4);
+    await page.keyboard.press('x');
+    await page.getByText('None selected').waitFor();
+  });
+
   it('select-all means all that match, and the selection is there after Back', async () => {
     const page = await console.open({ path: '/machines?filter=labels.team%3Dweb' });
     await page.getByText('3 machines', { exact: true }).first().waitFor();

@@ -112,6 +112,34 @@ describe('the index', () => {
     },
   );
 
+  test('has the machines of a group together, each in the order that was asked for, those without one last', async () => {
+    const { filter, ids } = await group([{ rack: 'b' }, { rack: 'a' }, {}, { rack: 'b' }, { rack: '' }]);
+    const [b1, a, none, b2, empty] = ids;
+    const request = { filter, groupBy: 'labels.rack', orderBy: 'created_at', descending: true };
+    expect(await indexed(request)).toEqual([a, b2, b1, empty, none]);
+    const messages: MachineIndex[] = [];
+    for await (const message of fleet.indexMachines({ ...request, limit: 1 })) messages.push(message);
+    expect(messages).toMatchObject([
+      {
+        total: 5,
+        machineIds: [a],
+        groups: [
+          { value: 'a', machines: 1 },
+          { value: 'b', machines: 2 },
+          { value: '', machines: 2 },
+        ],
+      },
+    ]);
+  });
+
+  test.each(['tone', 'effective_state', 'location.rack', 'hardware.memory_gib', 'schedulable'])(
+    'can be grouped by %s',
+    async (groupBy) => {
+      const { filter, ids } = await group([{}, {}]);
+      expect((await indexed({ filter, groupBy })).sort()).toEqual([...ids].sort());
+    },
+  );
+
   test('names the order that was probably meant', async () => {
     expect(await refusal(fleet.indexMachines({ orderBy: 'rakc' }))).toMatchObject({
       violations: [

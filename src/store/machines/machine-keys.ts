@@ -91,6 +91,22 @@ export function orderKey(name: string, field: string): MachineKey {
   return knownKey(name, orders) ?? refuse(name, field, Object.keys(orders));
 }
 
+/** What machines are grouped by, and the order of the groups: machines without a value are the last group. */
+export interface GroupOrder {
+  readonly key: MachineKey;
+  readonly order: (parameter: number) => string;
+}
+
+export function groupOrder(name: string, field: string): GroupOrder {
+  const key = groupKey(name, field);
+  const sorted = orderKey(name, field);
+  return {
+    key,
+    order: (parameter) =>
+      `CASE WHEN coalesce(${key.column(parameter)}, '') <> '' THEN ${sorted.column(parameter)} END`,
+  };
+}
+
 function knownKey(name: string, table: Readonly<Record<string, string>>): MachineKey | null {
   const column = Object.hasOwn(table, name) ? table[name] : undefined;
   return column === undefined ? null : { name, column: () => column, values: [] };

@@ -3,7 +3,7 @@ import { sampleMachine } from '../../../../src/domain/machine/machine.fixture.ts
 import { ListChanges, listRules } from './list-changes.ts';
 
 function changesOf(filter: string, orderBy: string, listed: readonly string[]) {
-  return new ListChanges(listRules(filter, orderBy), (id) => listed.includes(id));
+  return new ListChanges(listRules(filter, [orderBy]), (id) => listed.includes(id));
 }
 
 describe('a list that is out of date', () => {

@@ -55,7 +55,7 @@ export interface ListRules {
 }
 
 /** The filter must be valid. */
-export function listRules(filter: string, orderBy: string): ListRules {
+export function listRules(filter: string, orderBy: readonly string[]): ListRules {
   const node = parseFilter(filter);
   const fields = fieldsOf(node);
   const holds = filterPredicate(checkFilter(node, MACHINE_FILTER));
@@ -63,7 +63,7 @@ export function listRules(filter: string, orderBy: string): ListRules {
   const asksForService = fields.includes('service');
   return {
     membership: new Set([...INVENTORY_KINDS, ...fields.flatMap(kindsOf)]),
-    order: new Set(kindsOf(orderBy)),
+    order: new Set(orderBy.filter((field) => field !== '').flatMap(kindsOf)),
     matches: (machine) => (asksForService || machine.service !== 'deleted') && holds(machine),
   };
 }

@@ -28,7 +28,8 @@ export const features = tableFeatures({ columnVisibilityFeature, columnSizingFea
 /** A row. Its machine is undefined until it is fetched, and null when it no longer exists. */
 export interface Slot {
   readonly machineId: string;
-  readonly index: number;
+  /** In the table, below the headings of groups. */
+  readonly place: number;
   readonly machine: MachineView | null | undefined;
 }
 

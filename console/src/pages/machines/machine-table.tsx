@@ -3,19 +3,20 @@
  * same height. The order is the list's: an event changes the cells of a machine, never its position.
  */
 import { type Row as TableRow, useTable } from '@tanstack/react-table';
-import { type MouseEvent, memo, useCallback, useEffect, useMemo, useRef } from 'react';
-import { useLocation } from 'wouter';
+import { type MouseEvent, memo, type ReactNode, useCallback, useMemo, useRef } from 'react';
 import { useKey } from '../../keyboard/shortcuts.tsx';
-import { useRowKeys } from '../../keyboard/use-row-keys.ts';
-import { machineHref } from '../../pages.ts';
 import { TableFiller } from '../../ui/table-filler.tsx';
 import { usePhone } from '../../ui/use-phone.ts';
+import { type GroupActions, GroupRow, selectedIn } from './group-row.tsx';
 import type { ListPosition } from './list-position.ts';
 import { features, machineColumns, type Slot } from './machine-columns.tsx';
 import type { SelectedIds } from './selection.ts';
+import type { Entry, PlacedGroup } from './table-layout.ts';
 import { useKeepPosition } from './use-list-position.ts';
 import { isWhole, type MachineList } from './use-machine-list.ts';
 import type { Rows } from './use-machine-rows.ts';
+import { useTableKeys } from './use-table-keys.ts';
+import { useTableLayout } from './use-table-layout.ts';
 import { useVisibleRows } from './use-visible-rows.ts';
 import { columnFacts, FIXED_COLUMN, type Sort } from './view.ts';
 
@@ -24,30 +25,48 @@ const CHECKBOX_WIDTH = 40;
 export interface MachineTableProps {
   readonly list: MachineList;
   readonly rows: Rows;
+  /** The field that the list is grouped by; empty: none. */
+  readonly group: string;
   readonly columns: readonly string[];
   readonly sort: Sort;
   readonly onSort: (field: string) => void;
   readonly selected: SelectedIds;
   readonly onSelect: (machineId: string, how: 'one' | 'range') => void;
+  readonly onSelectPart: (part: PlacedGroup, to: 'in' | 'out') => void;
   readonly onSelectAll: () => void;
   /** Where the list was left; updated while the user scrolls. */
   readonly position: { current: ListPosition | null };
 }
 
 export function MachineTable(props: MachineTableProps) {
-  const { list, rows, columns, sort, onSort, selected, onSelect, onSelectAll, position } = props;
+  const { list, rows, group, columns, sort, onSort, selected, onSelect, onSelectAll, position } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const { slots, rowHeight, heightAbove, heightBelow, scrollTo } = useVisibleRows(list, rows, scroller);
-  const { marked, mark } = useTableKeys(list, scroller, scrollTo);
-  useKeepPosition({ list, position, scroller, rowHeight, marked, mark });
-  useSelectKeys(list.ids[marked], onSelect);
+  const { layout, toggle } = useTableLayout(list, group);
+  const visible = useVisibleRows({ list, layout, rows, scroller });
+  const { slots, entries, rowHeight, heightAbove, heightBelow, scrollTo } = visible;
+  const { marked, mark } = useTableKeys({ list, layout, scroller, scrollTo, toggle });
+  useKeepPosition({ list, layout, position, scroller, rowHeight, marked, mark });
+  const groupActions: GroupActions = {
+    onToggle: (of) => {
+      toggle(of);
+      mark(of.place);
+    },
+    onSelect: (of) =>
+      props.onSelectPart(of, selectedIn(of, list, selected) === of.to - of.from ? 'out' : 'in'),
+  };
+  useSelectKeys(() => {
+    if (marked < 0) return;
+    const entry = layout.at(marked);
+    if (entry.kind === 'group') groupActions.onSelect(entry.group);
+    else onSelect(list.ids[entry.index] ?? '', 'one');
+  });
   const columnKey = columns.join();
   const isPhone = usePhone();
   const longestId = useMemo(() => list.ids.reduce((most, id) => Math.max(most, id.length), 0), [list.ids]);
   const table = useMachineColumns(columnKey, isPhone ? 0 : longestId, slots);
   const select = useCallback(
     (slot: Slot, event: MouseEvent) => {
-      mark(slot.index);
+      mark(slot.place);
       onSelect(slot.machineId, event.shiftKey ? 'range' : 'one');
     },
     [mark, onSelect],
@@ -56,7 +75,7 @@ export function MachineTable(props: MachineTableProps) {
     <div className="machine-scroller" ref={scroller}>
       <table
         className="machine-table"
-        aria-rowcount={list.ids.length + 1}
+        aria-rowcount={layout.places + 1}
         style={{ width: table.getTotalSize() + CHECKBOX_WIDTH }}
       >
         <caption className="visually-hidden">Machines</caption>
@@ -78,16 +97,30 @@ export function MachineTable(props: MachineTableProps) {
         </thead>
         <TableFiller height={heightAbove} />
         <tbody>
-          {table.getRowModel().rows.map((row) => (
-            <MachineRow
-              key={row.id}
-              row={row}
-              columnKey={columnKey}
-              selected={selected.has(row.id)}
-              marked={row.original.index === marked}
-              onSelect={select}
-            />
-          ))}
+          {inOrderOf(entries, table.getRowModel().rows, (entry, row) =>
+            entry.kind === 'group' ? (
+              <GroupRow
+                key={`group ${entry.group.value}`}
+                group={entry.group}
+                list={list}
+                selected={selected}
+                marked={entry.group.place === marked}
+                columns={columns.length}
+                {...groupActions}
+              />
+            ) : (
+              row && (
+                <MachineRow
+                  key={row.id}
+                  row={row}
+                  columnKey={columnKey}
+                  selected={selected.has(row.id)}
+                  marked={row.original.place === marked}
+                  onSelect={select}
+                />
+              )
+            ),
+          )}
         </tbody>
         <TableFiller height={heightBelow} />
       </table>
@@ -95,34 +128,18 @@ export function MachineTable(props: MachineTableProps) {
   );
 }
 
-/** Keys that move through the rows. The link of the highlighted row gets the focus as soon as the row is rendered. */
-function useTableKeys(
-  list: MachineList,
-  scroller: { readonly current: HTMLDivElement | null },
-  scrollTo: (row: number) => void,
-) {
-  const [, navigate] = useLocation();
-  const focusWanted = useRef(-1);
-  const keys = useRowKeys(
-    list.ids.length,
-    (row) => {
-      const id = list.ids[row];
-      if (id !== undefined) navigate(machineHref(id));
-    },
-    (row) => {
-      scrollTo(row);
-      focusWanted.current = row;
-    },
-  );
-  const { marked } = keys;
-  useEffect(() => {
-    if (focusWanted.current !== marked || marked < 0) return;
-    const link = scroller.current?.querySelector<HTMLElement>(`[data-place="${marked}"] a`);
-    if (!link) return;
-    focusWanted.current = -1;
-    link.focus({ preventScroll: true });
+/** Draws headings and rows: the rows are those of the machines among the entries, in the same order. */
+function inOrderOf<Row>(
+  entries: readonly Entry[],
+  rows: readonly Row[],
+  draw: (entry: Entry, row: Row | undefined) => ReactNode,
+): ReactNode[] {
+  let drawn = 0;
+  return entries.map((entry) => {
+    const row = entry.kind === 'machine' ? rows[drawn] : undefined;
+    if (entry.kind === 'machine') drawn += 1;
+    return draw(entry, row);
   });
-  return keys;
 }
 
 /** `columnKey` is the ids of the shown columns, joined: a text, so that equal columns are the same dependency. */
@@ -191,12 +208,12 @@ interface MachineRowProps {
 
 const MachineRow = memo(
   function MachineRow({ row, selected, marked, onSelect }: MachineRowProps) {
-    const { machineId, index } = row.original;
+    const { machineId, place } = row.original;
     const className = [selected ? 'selected' : '', marked ? 'marked' : ''].join(' ').trim();
     return (
       <tr
-        data-place={index}
-        aria-rowindex={index + 2}
+        data-place={place}
+        aria-rowindex={place + 2}
         aria-current={marked || undefined}
         className={className || undefined}
       >
@@ -221,7 +238,7 @@ const MachineRow = memo(
   // The table creates new row objects on every render, so their contents are compared.
   (before, after) =>
     before.row.original.machine === after.row.original.machine &&
-    before.row.original.index === after.row.original.index &&
+    before.row.original.place === after.row.original.place &&
     before.columnKey === after.columnKey &&
     before.selected === after.selected &&
     before.marked === after.marked &&
@@ -229,10 +246,7 @@ const MachineRow = memo(
 );
 
 /** `x` and the space bar select the highlighted row. */
-function useSelectKeys(machineId: string | undefined, onSelect: MachineTableProps['onSelect']): void {
-  const select = () => {
-    if (machineId !== undefined) onSelect(machineId, 'one');
-  };
+function useSelectKeys(select: () => void): void {
   useKey('x', 'Select the highlighted row', select);
   useKey(' ', 'Select the highlighted row', (event) => {
     const { target } = event;

@@ -23,11 +23,21 @@ import type { ListPosition } from './list-position.ts';
 import { MachineTable } from './machine-table.tsx';
 import { SavedViews } from './saved-views.tsx';
 import { SearchBox } from './search-box.tsx';
-import { everything, inOrder, kept, NOTHING, type Selection, toggled, withRange } from './selection.ts';
+import {
+  everything,
+  inOrder,
+  kept,
+  NOTHING,
+  type Selection,
+  toggled,
+  withPart,
+  withRange,
+} from './selection.ts';
 import { storedMachine } from './stored-machine.ts';
+import type { PlacedGroup } from './table-layout.ts';
 import { isWhole, type MachineList, useMachineList } from './use-machine-list.ts';
 import { type Rows, useMachineRows } from './use-machine-rows.ts';
-import { DEFAULT_SORT, FIXED_COLUMN, nextSort, readView, type View, writeView } from './view.ts';
+import { nextSort, readView, type View, writeView } from './view.ts';
 
 const RolloutDrawer = lazy(() =>
   import('../rollout-draft/rollout-drawer.tsx').then((m) => ({ default: m.RolloutDrawer })),
@@ -50,23 +60,17 @@ export function MachinesPage() {
   const text = withPlainWords(view.filter);
   const fault = useMemo(() => filterFault(text), [text]);
   const filter = fault ? null : text;
-  const { list, isLoading, failure, changed, refresh } = useMachineList(filter, view.sort, wasLeft);
+  const group = isGroupField(view.group) ? view.group : '';
+  const order = { ...view.sort, group };
+  const { list, isLoading, failure, changed, refresh } = useMachineList(filter, order, wasLeft);
   const rows = useMachineRows();
   const { selection, ...select } = useSelection(list);
   const [acting, setActing] = useState<Acting | null>(null);
   const act = (verbs: readonly Verb[]) => {
     if (list) setActing({ verbs, targets: targetsOf(selection, list, text) });
   };
-  useKey('r', 'Refresh the list', refresh);
   const whyNot = useWhyNotBulk(selection.ids.size);
-  useOfferActions([
-    ...BULK_VERBS.map((verb) => ({
-      text: `${verbInfo(verb).title}: the selected machines`,
-      disabledBecause: whyNot(verb),
-      run: () => act([verb]),
-    })),
-    { text: 'Refresh the list of machines', disabledBecause: '', run: refresh },
-  ]);
+  useListActions({ whyNot, act, refresh });
   const known = useCallback((): Known => knownOf(rows), [rows]);
   return (
     <>
@@ -81,7 +85,7 @@ export function MachinesPage() {
           onApply={(typed) => show({ filter: withPlainWords(typed) })}
         >
           <SavedViews />
-          <GroupChoice value={view.group} rows={rows} onChange={(group) => show(grouped(group))} />
+          <GroupChoice value={view.group} rows={rows} onChange={(field) => show({ group: field })} />
           <Button
             onClick={() => show({ facets: view.facets === 'shown' ? 'hidden' : 'shown' })}
             pressed={view.facets === 'shown'}
@@ -103,8 +107,8 @@ export function MachinesPage() {
               onSelectAll={select.all}
               onSelectNone={select.none}
             />
-            {filter !== null && isGroupField(view.group) && (
-              <GroupStrip field={view.group} filter={filter} onFilter={(next) => show({ filter: next })} />
+            {filter !== null && isGroupField(group) && (
+              <GroupStrip field={group} filter={filter} onFilter={(next) => show({ filter: next })} />
             )}
             {fault && <InvalidFilter text={text} fault={fault} />}
             {!fault && !list && failure === null && <Loading lines={8} />}
@@ -118,11 +122,13 @@ export function MachinesPage() {
               <MachineTable
                 list={list}
                 rows={rows}
-                columns={withGroup(view)}
+                group={group}
+                columns={view.columns}
                 sort={view.sort}
                 onSort={(field) => show({ sort: nextSort(view.sort, field) })}
                 selected={selection.ids}
                 onSelect={select.one}
+                onSelectPart={select.part}
                 onSelectAll={selection.ids.size === list.ids.length ? select.none : select.all}
                 position={lastPosition}
               />
@@ -143,6 +149,25 @@ export function MachinesPage() {
       )}
     </>
   );
+}
+
+interface ListActions {
+  readonly whyNot: (verb: Verb) => string;
+  readonly act: (verbs: readonly Verb[]) => void;
+  readonly refresh: () => void;
+}
+
+/** In the palette, and by key. */
+function useListActions({ whyNot, act, refresh }: ListActions): void {
+  useKey('r', 'Refresh the list', refresh);
+  useOfferActions([
+    ...BULK_VERBS.map((verb) => ({
+      text: `${verbInfo(verb).title}: the selected machines`,
+      disabledBecause: whyNot(verb),
+      run: () => act([verb]),
+    })),
+    { text: 'Refresh the list of machines', disabledBecause: '', run: refresh },
+  ]);
 }
 
 /** The rollout that is being written. */
@@ -173,11 +198,17 @@ function useSelection(list: MachineList | null) {
       setSelection((before) => (how === 'range' && list ? withRange(before, list, id) : toggled(before, id))),
     [list],
   );
+  const part = useCallback(
+    (range: PlacedGroup, to: 'in' | 'out') => {
+      if (list && isWhole(list)) setSelection((before) => withPart(before, list, range, to));
+    },
+    [list],
+  );
   const all = () => {
     if (list && isWhole(list)) setSelection(everything(list));
   };
   const none = () => setSelection(NOTHING);
-  return { selection, one, all, none };
+  return { selection, one, part, all, none };
 }
 
 interface GroupChoiceProps {
@@ -205,18 +236,6 @@ function GroupChoice({ value, rows, onChange }: GroupChoiceProps) {
       ))}
     </select>
   );
-}
-
-/** Groups are in the order of their field. */
-function grouped(group: string): Pick<View, 'group' | 'sort'> {
-  return { group, sort: group === '' ? DEFAULT_SORT : { field: group, direction: 'ascending' } };
-}
-
-/** The field of the groups is always a column; those of a location are parts of one. */
-function withGroup({ columns, group }: View): readonly string[] {
-  const isPart = group.startsWith('location.') && columns.includes('location');
-  const isShown = group === '' || isPart || columns.includes(group);
-  return isShown ? columns : [FIXED_COLUMN, group, ...columns.filter((id) => id !== FIXED_COLUMN)];
 }
 
 function noteOf(isLoading: boolean, failure: unknown): string {

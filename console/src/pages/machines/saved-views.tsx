@@ -21,7 +21,7 @@ const BUILT_IN = {
   'Needs attention': `filter=${encodeURIComponent(TROUBLE)}`,
   'Working now': 'filter=effective_state%3DBUSY',
   'In maintenance': 'filter=phase%3DMAINTENANCE',
-  'By rack': 'group=location.rack&sort=location.rack',
+  'By rack': 'group=location.rack',
 } as const;
 
 export function SavedViews() {

@@ -98,6 +98,16 @@ export function withRange(selection: Selection, list: ShownList, id: string): Se
   return { ...changed(selection, range, selection.ids.has(id) ? 'out' : 'in'), anchor: id };
 }
 
+/** Selects a part of the list, or deselects it. */
+export function withPart(
+  selection: Selection,
+  list: ShownList,
+  { from, to }: { readonly from: number; readonly to: number },
+  change: 'in' | 'out',
+): Selection {
+  return changed(selection, list.ids.slice(from, to), change);
+}
+
 export function everything({ positions }: ShownList): Selection {
   return { ids: new SelectedIds(positions, NO_IDS, { size: positions.size, list: positions }), anchor: '' };
 }

@@ -10,6 +10,7 @@ import { ListChanges, listRules } from './list-changes.ts';
 import { MACHINES_AT_ONCE, readIndex, readMachines } from './read-machines.ts';
 import type { ShownList } from './selection.ts';
 import { storedMachine } from './stored-machine.ts';
+import type { CountedGroup } from './table-layout.ts';
 import type { Sort } from './view.ts';
 
 export interface MachineList extends ShownList {
@@ -17,6 +18,8 @@ export interface MachineList extends ShownList {
   readonly key: string;
   /** Of all that match. More than the ids while the rest is being read. */
   readonly total: number;
+  /** Empty: it is not grouped. */
+  readonly groups: readonly CountedGroup[];
 }
 
 /** Whether the list has the ids of all that match: only then something is not in it. */
@@ -40,8 +43,14 @@ const COMPARE_TIMEOUT_MS = 60_000;
 /** More than any window shows. */
 const FIRST_SCREENS = 500;
 
-function listKey(filter: string, sort: Sort): string {
-  return JSON.stringify([filter, sort.field, sort.direction]);
+function listKey(filter: string, { field, direction, group }: Order): string {
+  return JSON.stringify([filter, field, direction, group]);
+}
+
+/** The order of a list: its groups, and the order in each. */
+export interface Order extends Sort {
+  /** Empty: no groups. */
+  readonly group: string;
 }
 
 /** Events that arrive while a list is loading may or may not be in it, so they are recorded for that list too. */
@@ -53,7 +62,7 @@ interface Tracked {
 /** The filter must be valid; null loads nothing. `wasLeft` says that the user was in the middle of the list with that key; it must be stable. */
 export function useMachineList(
   filter: string | null,
-  sort: Sort,
+  order: Order,
   wasLeft: (key: string) => boolean,
 ): MachineListState {
   const [list, setList] = useState<MachineList | null>(null);
@@ -61,7 +70,7 @@ export function useMachineList(
   const [isLoading, setIsLoading] = useState(false);
   const [changed, setChanged] = useState(0);
   const [refreshes, setRefreshes] = useState(0);
-  const { field, direction } = sort;
+  const { field, direction, group } = order;
   const tracked = useRef<Tracked>({ shown: null, loading: null });
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a refresh loads the same list again
@@ -73,16 +82,17 @@ export function useMachineList(
       return;
     }
     const stopped = new AbortController();
-    const key = listKey(filter, { field, direction });
+    const key = listKey(filter, { field, direction, group });
     setIsLoading(true);
     const read = async (limit: number) => {
       const positions = new Map<string, number>();
-      const loading = new ListChanges(listRules(filter, field), (id) => positions.has(id));
+      const loading = new ListChanges(listRules(filter, [field, group]), (id) => positions.has(id));
       tracked.current = { ...tracked.current, loading };
-      const { ids, total } = await readIndex({ filter, field, direction, limit }, stopped.signal);
+      const request = { filter, field, direction, group, limit };
+      const { ids, total, groups } = await readIndex(request, stopped.signal);
       if (stopped.signal.aborted) return null;
       for (const [index, id] of ids.entries()) positions.set(id, index);
-      const found: MachineList = { ids, positions, key, total };
+      const found: MachineList = { ids, positions, key, total, groups };
       tracked.current = { shown: { list: found, changes: loading }, loading: null };
       setList(found);
       setChanged(loading.count);
@@ -103,7 +113,7 @@ export function useMachineList(
     };
     void load();
     return () => stopped.abort();
-  }, [filter, field, direction, refreshes, wasLeft]);
+  }, [filter, field, direction, group, refreshes, wasLeft]);
 
   const onEvents = useCallback((events: readonly Event[]) => {
     const { shown, loading } = tracked.current;
@@ -111,14 +121,14 @@ export function useMachineList(
     loading?.onEvents(events);
     if (shown) setChanged(shown.changes.count);
   }, []);
-  useEvents(onEvents, useCompare({ filter, field, direction, tracked, setChanged, setFailure }));
+  useEvents(onEvents, useCompare({ filter, field, direction, group, tracked, setChanged, setFailure }));
   useChecks(tracked, setChanged);
 
   const refresh = useCallback(() => setRefreshes((count) => count + 1), []);
   return { list, isLoading, failure, changed, refresh };
 }
 
-interface CompareOptions extends Sort {
+interface CompareOptions extends Order {
   readonly filter: string | null;
   readonly tracked: RefObject<Tracked>;
   readonly setChanged: (count: number) => void;
@@ -127,14 +137,14 @@ interface CompareOptions extends Sort {
 
 /** After events may have been missed: reads the list again, and counts how the shown one differs from it. */
 function useCompare(options: CompareOptions): () => void {
-  const { filter, field, direction, tracked, setChanged, setFailure } = options;
+  const { filter, field, direction, group, tracked, setChanged, setFailure } = options;
   return useCallback(() => {
     const { shown } = tracked.current;
     if (filter === null || !shown || !isWhole(shown.list)) return;
     const compare = async () => {
       try {
         const { ids } = await readIndex(
-          { filter, field, direction, limit: 0 },
+          { filter, field, direction, group, limit: 0 },
           AbortSignal.timeout(COMPARE_TIMEOUT_MS),
         );
         if (tracked.current.shown !== shown) return;
@@ -146,7 +156,7 @@ function useCompare(options: CompareOptions): () => void {
       }
     };
     void compare();
-  }, [filter, field, direction, tracked, setChanged, setFailure]);
+  }, [filter, field, direction, group, tracked, setChanged, setFailure]);
 }
 
 /** Reads machines that events may have added to the list or removed from it, in batches. */

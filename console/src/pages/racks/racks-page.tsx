@@ -136,7 +136,7 @@ async function readRacks(site: string, row: string, signal: AbortSignal) {
     ...(row === '' ? [] : [`location.row = ${quoted(row)}`]),
   ];
   const { ids, total } = await readIndex(
-    { filter: terms.join(' AND '), field: 'machine_id', direction: 'ascending', limit: MOST },
+    { filter: terms.join(' AND '), field: 'machine_id', direction: 'ascending', group: '', limit: MOST },
     signal,
   );
   const machines: RackMachine[] = [];

@@ -21,8 +21,8 @@ import { type MetricSample, readSamples } from '../../../store/agents/metric-sam
 import { listEvents } from '../../../store/events/event-log.ts';
 import { FleetHistoryReader } from '../../../store/history/fleet-history.ts';
 import { countMachines } from '../../../store/machines/count-machines.ts';
-import { indexMachines } from '../../../store/machines/index-machines.ts';
-import { groupKey, orderKey } from '../../../store/machines/machine-keys.ts';
+import { indexMachines, type MachineGroup, machineGroups } from '../../../store/machines/index-machines.ts';
+import { groupKey, groupOrder, orderKey } from '../../../store/machines/machine-keys.ts';
 import { findMachines } from '../../../store/machines/machines.ts';
 import { OverviewReader } from '../../../store/machines/overview.ts';
 import { callableMethods } from '../callable-methods.ts';
@@ -81,10 +81,10 @@ export function fleetService(dependencies: ServerDependencies, services: () => r
       },
 
       async *indexMachines(request, { caller }) {
-        const { ids, total } = await machineIndex(dependencies, request, caller);
+        const { ids, total, groups } = await machineIndex(dependencies, request, caller);
         let from = 0;
         do {
-          yield { total, machineIds: ids.slice(from, from + CHUNK) };
+          yield { total, machineIds: ids.slice(from, from + CHUNK), groups: from === 0 ? [...groups] : [] };
           from += CHUNK;
           // A client that reads fast must not keep the others waiting.
           await nextTurn();
@@ -133,17 +133,23 @@ function machineIndex(
   { database }: ServerDependencies,
   request: IndexMachinesRequest,
   { scope }: Caller,
-): Promise<{ readonly ids: readonly string[]; readonly total: number }> {
+): Promise<{
+  readonly ids: readonly string[];
+  readonly total: number;
+  readonly groups: readonly MachineGroup[];
+}> {
   const { limit } = request;
   if (limit < 0) throw invalidField('limit', 'must be 0 or more');
   const filter = readFilter(request.filter, MACHINE_FILTER);
   const key = orderKey(request.orderBy, 'order_by');
+  const groupBy = request.groupBy === '' ? null : groupOrder(request.groupBy, 'group_by');
   const direction = request.descending ? 'descending' : 'ascending';
   return database.snapshot(async (session) => {
-    const ids = await indexMachines(session, { filter, scope, key, direction, limit });
+    const ids = await indexMachines(session, { filter, scope, key, direction, groupBy, limit });
     const isCut = limit > 0 && ids.length === limit;
     const total = isCut ? (await countMachines(session, { filter, scope, keys: [] })).total : ids.length;
-    return { ids, total };
+    const groups = groupBy === null ? [] : await machineGroups(session, groupBy, { filter, scope });
+    return { ids, total, groups };
   });
 }
 
