@@ -13,7 +13,7 @@ import type { Phase } from './phase.ts';
 
 /** From the worst to the best: broken stands out, and what is well recedes. */
 export const HEADLINE_TONES = {
-  failed: { colour: 'red', needsAttention: true, meaning: 'something failed' },
+  failed: { colour: 'red', needsAttention: true, meaning: 'something failed, or it is blocked' },
   warning: { colour: 'orange', needsAttention: true, meaning: 'it is not as it should be' },
   working: { colour: 'blue', needsAttention: false, meaning: 'work is under way' },
   planned: {
