@@ -69,6 +69,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('every page'), () => {
       const page = await console.open({ path: '/machines', width });
       await page.getByText('flagged for return').waitFor();
       expect(await page.evaluate<string[]>(CUT_TEXTS)).toEqual([]);
+      expect(await page.evaluate<number>(SIDEWAYS)).toBe(0);
+      await page.setViewportSize({ width: 390, height: 800 });
+      await expect.poll(() => page.evaluate<number>(SIDEWAYS)).toBe(0);
     },
   );
 });
@@ -81,6 +84,12 @@ const CUT_TEXTS = `(() => {
   const states = [...document.querySelectorAll('.machine-table .headline > span')].filter((text) => text.scrollWidth > text.clientWidth);
   const ids = [...document.querySelectorAll('.machine-table td.held')].filter((td) => rightOf(td) > roomOf(td) + 0.05);
   return [...headings, ...states, ...ids].map(({ textContent }) => textContent);
+})()`;
+
+/** How far the table of machines scrolls sideways. */
+const SIDEWAYS = `(() => {
+  const { scrollWidth, clientWidth } = document.querySelector('.machine-scroller');
+  return scrollWidth - clientWidth;
 })()`;
 
 /** How far the console or its page is wider than the window. */

@@ -33,7 +33,7 @@ export function DoingCell({ machine: { activeOperationId, message } }: { machine
       <span className="doing-type">{type}</span>
       {operation && (
         <>
-          <span className="soft">{operation.currentStep || 'queued'}</span>
+          <span className="doing-step soft">{operation.currentStep || 'queued'}</span>
           <span className="soft numeric">{operation.progressPercent}%</span>
           <span className="progress tone-blue" aria-hidden="true">
             <span style={{ width: `${operation.progressPercent}%` }} />

@@ -18,7 +18,6 @@ import { StateBadge } from '../../ui/badge.tsx';
 import { HeadlineBadge } from '../../ui/headline-badge.tsx';
 import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
 import { Age } from '../../ui/time.tsx';
-import { columnWidths } from './column-widths.ts';
 import { DoingCell } from './doing-cell.tsx';
 import { unhealthyConditions } from './unhealthy-conditions.ts';
 import { COLUMN_IDS, columnFacts, labelOfColumn, type StatusColumnId } from './view.ts';
@@ -137,12 +136,9 @@ function render(id: string, { machineId, machine }: Slot): ReactNode {
   return id === 'headline' ? <span className="soft">no longer in the inventory</span> : null;
 }
 
-/** All columns, those that are shown first and in their order. */
-export function machineColumns(
-  shown: readonly string[],
-  longestId: number,
-): ColumnDef<typeof features, Slot>[] {
-  const widths = columnWidths(shown, longestId);
+/** All columns, those that have a width first and in their order. */
+export function machineColumns(widths: ReadonlyMap<string, number>): ColumnDef<typeof features, Slot>[] {
+  const shown = [...widths.keys()];
   const ids = [...shown, ...COLUMN_IDS.filter((id) => !shown.includes(id))];
   return ids.map((id) => {
     const { title, width } = columnFacts(id);

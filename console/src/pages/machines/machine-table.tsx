@@ -3,10 +3,20 @@
  * same height. The order is the list's: an event changes the cells of a machine, never its position.
  */
 import { type Row as TableRow, useTable } from '@tanstack/react-table';
-import { type MouseEvent, memo, type ReactNode, useCallback, useMemo, useRef } from 'react';
+import {
+  type MouseEvent,
+  memo,
+  type ReactNode,
+  useCallback,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { useKey } from '../../keyboard/shortcuts.tsx';
 import { TableFiller } from '../../ui/table-filler.tsx';
 import { usePhone } from '../../ui/use-phone.ts';
+import { columnWidths } from './column-widths.ts';
 import { type GroupActions, GroupRow, selectedIn } from './group-row.tsx';
 import type { ListPosition } from './list-position.ts';
 import { features, machineColumns, type Slot } from './machine-columns.tsx';
@@ -60,10 +70,12 @@ export function MachineTable(props: MachineTableProps) {
     if (entry.kind === 'group') groupActions.onSelect(entry.group);
     else onSelect(list.ids[entry.index] ?? '', 'one');
   });
-  const columnKey = columns.join();
   const isPhone = usePhone();
   const longestId = useMemo(() => list.ids.reduce((most, id) => Math.max(most, id.length), 0), [list.ids]);
-  const table = useMachineColumns(columnKey, isPhone ? 0 : longestId, slots);
+  const width = useWidth(scroller) - CHECKBOX_WIDTH;
+  const widths = columnWidths(columns, { width, longestId: isPhone ? 0 : longestId });
+  const columnKey = JSON.stringify([...widths]);
+  const table = useMachineColumns(columnKey, slots);
   const select = useCallback(
     (slot: Slot, event: MouseEvent) => {
       mark(slot.place);
@@ -105,7 +117,7 @@ export function MachineTable(props: MachineTableProps) {
                 list={list}
                 selected={selected}
                 marked={entry.group.place === marked}
-                columns={columns.length}
+                columns={widths.size}
                 {...groupActions}
               />
             ) : (
@@ -142,13 +154,27 @@ function inOrderOf<Row>(
   });
 }
 
-/** `columnKey` is the ids of the shown columns, joined: a text, so that equal columns are the same dependency. */
-function useMachineColumns(columnKey: string, longestId: number, data: Slot[]) {
-  const definitions = useMemo(() => machineColumns(columnKey.split(','), longestId), [columnKey, longestId]);
-  const columnVisibility = useMemo(
-    () => Object.fromEntries(definitions.map(({ id = '' }) => [id, columnKey.split(',').includes(id)])),
-    [definitions, columnKey],
-  );
+/** Infinity before it was measured. */
+function useWidth(element: { readonly current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(Number.POSITIVE_INFINITY);
+  useLayoutEffect(() => {
+    if (!element.current) return;
+    const measure = () => setWidth(element.current?.clientWidth ?? Number.POSITIVE_INFINITY);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [element]);
+  return width;
+}
+
+/** `columnKey` is the widths of the shown columns: a text, so that equal columns are the same dependency. */
+function useMachineColumns(columnKey: string, data: Slot[]) {
+  const [definitions, columnVisibility] = useMemo(() => {
+    const widths = new Map(JSON.parse(columnKey) as [string, number][]);
+    const all = machineColumns(widths);
+    return [all, Object.fromEntries(all.map(({ id = '' }) => [id, widths.has(id)]))];
+  }, [columnKey]);
   return useTable({
     features,
     columns: definitions,

@@ -29,7 +29,7 @@ interface ColumnFacts {
 const STATE_COLUMNS = {
   machine_id: { title: 'Machine', order: 'machine_id', width: 120, first: 'shown' },
   headline: { title: 'State', order: 'tone', width: 195, first: 'shown' },
-  doing: { title: 'Doing now', order: '', width: 150, first: 'shown' },
+  doing: { title: 'Doing now', order: '', width: 156, first: 'shown' },
   effective_state: { title: 'Effective state', order: 'effective_state', width: 150, first: 'hidden' },
   phase: { title: 'Phase', order: 'phase', width: 164, first: 'hidden' },
   service: { title: 'Service', order: 'service', width: 138, first: 'hidden' },
