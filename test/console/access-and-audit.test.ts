@@ -2,6 +2,7 @@
 /** Access and Audit, beyond what is counted: a token from its first use to its end, and what one person did on some days. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { fresh, newMachine } from '../api/fleet.ts';
 import { CHROMIUM, Console, expectAccessible } from './console.ts';
 
@@ -103,6 +104,24 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('access and audit'), () => {
     await page.getByLabel('By').selectOption(idle);
     await page.getByText('No one did anything then').waitFor();
     await expectAccessible(page);
+  });
+
+  it('refused calls are not what people did, until they are asked for', async () => {
+    const { server } = console;
+    const name = fresh('curious');
+    const { secret } = await server.admin.createToken({ name, role: 'operator' });
+    const refusal = server.client(AdminService, secret).listTokens({});
+    await expect(refusal).rejects.toThrow();
+    await newMachine(server);
+    const page = await console.open({ role: 'admin', path: '/audit' });
+    await page
+      .getByText(/registered /)
+      .first()
+      .waitFor();
+    const refused = page.getByRole('listitem').filter({ hasText: `${name} was refused` });
+    expect(await refused.count()).toBe(0);
+    await page.getByRole('button', { name: 'Refused calls' }).click();
+    await refused.first().waitFor();
   });
 
   it('rows are lower in the compact density, which stays', async () => {

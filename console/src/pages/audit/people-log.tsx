@@ -24,6 +24,8 @@ import { type Deed, deeds, sentence } from './sentence.ts';
 const PAGE = 200;
 /** Who decides something; agents, nodes and the server itself only report. */
 const PEOPLE = '(actor_kind = admin OR actor_kind = operator)';
+/** A refused call changed nothing. */
+const CHANGES = 'kind != access';
 
 /** A day from the URL; empty when it is none. */
 function useDay(name: 'from' | 'to'): [day: string, set: (day: string) => void] {
@@ -37,10 +39,12 @@ export function usePeopleFilter(): string {
   const [actor] = useUrlParam('actor');
   const [from] = useDay('from');
   const [to] = useDay('to');
+  const [refused] = useUrlParam('refused');
   const zone = useZone();
   const known = Object.hasOwn(RANGES, range) ? (range as Range) : '';
   return allOf([
     PEOPLE,
+    refused === 'shown' ? '' : CHANGES,
     actor && equals('actor_id', actor),
     rangeFilter(known, { from, to }, Date.now(), zone),
   ]);
@@ -66,6 +70,7 @@ function useKnownActors(): readonly string[] {
 export function PeopleLog() {
   const [range, setRange] = useUrlParam('when');
   const [actor, setActor] = useUrlParam('actor');
+  const [refused, setRefused] = useUrlParam('refused');
   const filter = usePeopleFilter();
   const log = useInfiniteQuery({
     queryKey: ['events', 'people', filter],
@@ -105,6 +110,13 @@ export function PeopleLog() {
             ))}
           </select>
         </label>
+        <Button
+          kind="quiet"
+          pressed={refused === 'shown'}
+          onClick={() => setRefused(refused === 'shown' ? '' : 'shown')}
+        >
+          Refused calls
+        </Button>
       </div>
       <Panel title="What people did, newest first" padding="none">
         {log.isPending && <Loading lines={8} />}
