@@ -13,6 +13,7 @@ import { useEvents } from '../../live/live.tsx';
 import { machineHref, operationHref } from '../../pages.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
+import { shortId } from '../../ui/copyable-id.tsx';
 import { FilterBox } from '../../ui/filter-box.tsx';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -137,8 +138,8 @@ function Events({ events, marked }: { events: readonly Event[]; marked: number }
                 </Link>
               )}
               {event.operationId && (
-                <Link className="clipped" href={operationHref(event.operationId)}>
-                  {event.operationId}
+                <Link className="clipped" href={operationHref(event.operationId)} title={event.operationId}>
+                  {shortId(event.operationId)}
                 </Link>
               )}
             </td>

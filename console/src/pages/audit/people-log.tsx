@@ -24,8 +24,8 @@ import { type Deed, deeds, sentence } from './sentence.ts';
 const PAGE = 200;
 /** Who decides something; agents, nodes and the server itself only report. */
 const PEOPLE = '(actor_kind = admin OR actor_kind = operator)';
-/** A refused call changed nothing. */
-const CHANGES = 'kind != access';
+/** Neither a sign-in nor a refused call changes anything. */
+const CHANGES = 'NOT (kind = access OR (kind = session AND to = created))';
 
 /** A day from the URL; empty when it is none. */
 function useDay(name: 'from' | 'to'): [day: string, set: (day: string) => void] {
@@ -39,12 +39,12 @@ export function usePeopleFilter(): string {
   const [actor] = useUrlParam('actor');
   const [from] = useDay('from');
   const [to] = useDay('to');
-  const [refused] = useUrlParam('refused');
+  const [more] = useUrlParam('more');
   const zone = useZone();
   const known = Object.hasOwn(RANGES, range) ? (range as Range) : '';
   return allOf([
     PEOPLE,
-    refused === 'shown' ? '' : CHANGES,
+    more === 'shown' ? '' : CHANGES,
     actor && equals('actor_id', actor),
     rangeFilter(known, { from, to }, Date.now(), zone),
   ]);
@@ -70,7 +70,7 @@ function useKnownActors(): readonly string[] {
 export function PeopleLog() {
   const [range, setRange] = useUrlParam('when');
   const [actor, setActor] = useUrlParam('actor');
-  const [refused, setRefused] = useUrlParam('refused');
+  const [more, setMore] = useUrlParam('more');
   const filter = usePeopleFilter();
   const log = useInfiniteQuery({
     queryKey: ['events', 'people', filter],
@@ -112,10 +112,10 @@ export function PeopleLog() {
         </label>
         <Button
           kind="quiet"
-          pressed={refused === 'shown'}
-          onClick={() => setRefused(refused === 'shown' ? '' : 'shown')}
+          pressed={more === 'shown'}
+          onClick={() => setMore(more === 'shown' ? '' : 'shown')}
         >
-          Refused calls
+          Sign-ins and refused calls
         </Button>
       </div>
       <Panel title="What people did, newest first" padding="none">

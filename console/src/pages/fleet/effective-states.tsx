@@ -52,7 +52,7 @@ export function EffectiveStates({ overview }: { overview: Overview }) {
 function HealthLine({ overview }: { overview: Overview }) {
   const { machinesFailed, machinesWarned, operationsStalled, agentsLost } = overview;
   const parts = [
-    [machinesFailed, 'failed', listOf('/machines', 'tone = failed')],
+    [machinesFailed, 'failed or blocked', listOf('/machines', 'tone = failed')],
     [
       machinesWarned,
       `not as ${machinesWarned === 1 ? 'it' : 'they'} should be`,

@@ -12,6 +12,7 @@ import { operationHref, quoted } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
+import { shortId } from '../../ui/copyable-id.tsx';
 import { IdText } from '../../ui/id-text.tsx';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { Age } from '../../ui/time.tsx';
@@ -145,8 +146,8 @@ function HistoryRow({ event, row, isMarked }: { event: Event; row: number; isMar
       </td>
       <td>
         {operationId !== '' && (
-          <Link className="clipped operation-link" href={operationHref(operationId)} title={operationId}>
-            {operationId}
+          <Link className="operation-link mono" href={operationHref(operationId)} title={operationId}>
+            {shortId(operationId)}
           </Link>
         )}
       </td>

@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import { operationHref } from '../../../pages.ts';
 import { Empty, Failed, Loading } from '../../../ui/blank.tsx';
+import { shortId } from '../../../ui/copyable-id.tsx';
 import { LoadMore } from '../../../ui/load-more.tsx';
 import { Panel } from '../../../ui/panel.tsx';
 import { Age } from '../../../ui/time.tsx';
@@ -41,11 +42,11 @@ export function ChangesPanel({ machineId }: { machineId: string }) {
                   {foundBy}{' '}
                   {operationId !== '' && (
                     <Link
-                      className="clipped operation-link"
+                      className="operation-link mono"
                       href={operationHref(operationId)}
                       title={operationId}
                     >
-                      {operationId}
+                      {shortId(operationId)}
                     </Link>
                   )}
                 </td>
