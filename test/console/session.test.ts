@@ -139,6 +139,21 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
     expect(await page.getByText('The server is not responding').count()).toBe(0);
   });
 
+  it('keeps its frame where the file of a page was never read, and opens the page when the server is back', {
+    timeout: 60_000,
+  }, async () => {
+    const page = await console.open({ path: '/machines' });
+    await page.getByRole('link', { name: 'after-restart', exact: true }).waitFor();
+    const restart = await console.stopServer();
+    await page.getByText(/reconnecting · updated \d+ (s|min) ago/).waitFor();
+    const link = page.getByRole('navigation').getByRole('link', { name: 'Budgets' });
+    await link.click();
+    await page.getByText('This page opens when the server responds again.').waitFor();
+    expect(await link.isVisible()).toBe(true);
+    await restart();
+    await page.locator('h1', { hasText: 'Budgets' }).waitFor({ timeout: 30_000 });
+  });
+
   it('is there in a tab that a middle-click on a machine opens', { tags: ['extended'] }, async () => {
     const page = await console.open({ path: '/machines' });
     const opened = page.context().waitForEvent('page');

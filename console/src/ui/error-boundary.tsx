@@ -1,6 +1,7 @@
 /**
  * Contains an error to its own page: the rest of the console keeps working. When the file of a page is missing because
- * the server was updated since this tab was opened, the whole console reloads once.
+ * the server was updated since this tab was opened, the whole console reloads once. Where the server is away, that waits until it
+ * responds: a reload before then would end on the browser's own error page.
  */
 import { Component, type ReactNode } from 'react';
 import { Button } from './button.tsx';
@@ -8,6 +9,7 @@ import { Button } from './button.tsx';
 const RELOADED = 'ingot.reloaded-at';
 /** At most one reload in this time: a file that is really missing must not cause a reload loop. */
 const RELOAD_AGAIN_MS = 60_000;
+const ASK_AGAIN_MS = 2_000;
 
 interface Props {
   readonly children: ReactNode;
@@ -15,24 +17,41 @@ interface Props {
 
 interface State {
   readonly error: Error | null;
+  readonly isServerAway: boolean;
 }
 
 export class ErrorBoundary extends Component<Props, State> {
-  override state: State = { error: null };
+  override state: State = { error: null, isServerAway: false };
+  readonly #gone = new AbortController();
 
-  static getDerivedStateFromError(error: unknown): State {
+  static getDerivedStateFromError(error: unknown): Partial<State> {
     return { error: error instanceof Error ? error : new Error(String(error)) };
   }
 
   override componentDidCatch(error: Error): void {
     if (!isMissingFile(error)) return;
-    if (Date.now() - Number(sessionStorage.getItem(RELOADED) ?? 0) < RELOAD_AGAIN_MS) return;
+    void this.#reload(this.#gone.signal);
+  }
+
+  override componentWillUnmount(): void {
+    this.#gone.abort();
+  }
+
+  async #reload(gone: AbortSignal): Promise<void> {
+    while (!(await responds())) {
+      if (gone.aborted) return;
+      this.setState({ isServerAway: true });
+      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+    }
+    if (gone.aborted) return;
+    const isAgain = Date.now() - Number(sessionStorage.getItem(RELOADED) ?? 0) < RELOAD_AGAIN_MS;
+    if (isAgain && !this.state.isServerAway) return;
     sessionStorage.setItem(RELOADED, String(Date.now()));
     location.reload();
   }
 
   override render(): ReactNode {
-    const { error } = this.state;
+    const { error, isServerAway } = this.state;
     if (error === null) return this.props.children;
     return (
       <div className="blank" role="alert">
@@ -40,8 +59,14 @@ export class ErrorBoundary extends Component<Props, State> {
           {isMissingFile(error) ? 'Failed to load this page' : 'Something went wrong on this page'}
         </strong>
         <span>{error.message}</span>
-        <span>Operations on the server are not affected. Reload, or open another page.</span>
-        <Button onClick={() => location.reload()}>Reload</Button>
+        {isServerAway ? (
+          <span>This page opens when the server responds again.</span>
+        ) : (
+          <>
+            <span>Operations on the server are not affected. Reload, or open another page.</span>
+            <Button onClick={() => location.reload()}>Reload</Button>
+          </>
+        )}
       </div>
     );
   }
@@ -49,4 +74,12 @@ export class ErrorBoundary extends Component<Props, State> {
 
 function isMissingFile({ message }: Error): boolean {
   return /dynamically imported module|Importing a module script failed|preload CSS/i.test(message);
+}
+
+async function responds(): Promise<boolean> {
+  try {
+    return (await fetch('/healthz', { cache: 'no-store' })).ok;
+  } catch {
+    return false;
+  }
 }
