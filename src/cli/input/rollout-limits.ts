@@ -47,6 +47,11 @@ function amount(text: string): string {
   return text;
 }
 
+function someAmount(text: string): string {
+  if (/^0+%?$/.test(text)) throw new InvalidArgumentError('With none at once no machine would ever start.');
+  return amount(text);
+}
+
 export function waveSizes(text: string): string[] {
   const sizes = text.split(',').map((size) => size.trim());
   if (sizes.some((size) => size !== 'rest' && !AMOUNT.test(size)))
@@ -112,7 +117,9 @@ export function addPace(command: Command): Command {
 
 function addMaxParallel(command: Command): Command {
   return command.addOption(
-    new Option('--max-parallel <n>', 'at most n machines at once, or a percentage of all').argParser(amount),
+    new Option('--max-parallel <n>', 'at most n machines at once, or a percentage of all').argParser(
+      someAmount,
+    ),
   );
 }
 

@@ -81,6 +81,8 @@ describe('a rollout on the command line', () => {
 
   it.each([
     '--max-parallel many',
+    '--max-parallel 0',
+    '--max-parallel 0%',
     '--waves 1;2',
     '--soak soon',
     '--max-unavailable location.rack=all',

@@ -26,6 +26,11 @@ test('what is no path is refused, with the place', () => {
     expect(() => at(text), text).toThrow(/is not a path such as/);
 });
 
+test('a template whose brace is open is refused', () => {
+  for (const text of ['{.a', '{.machine_id} {', '{"a}'])
+    expect(() => jsonTemplate(text), text).toThrow(/has a \{ without its \}/);
+});
+
 describe('a path with a test', () => {
   const machine = {
     conditions: [

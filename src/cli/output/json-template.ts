@@ -23,6 +23,8 @@ const OPTION = '-o jsonpath';
 export function jsonTemplate(text: string): JsonTemplate {
   const template = text.includes('{') ? text : `{${text}}`;
   const pieces = [...template.matchAll(/\{((?:"[^"]*"|'[^']*'|[^}"'])*)\}|([^{]+)/g)];
+  if (pieces.map(([piece]) => piece).join('') !== template)
+    throw new UsageError(`${OPTION}: ${text} has a { without its }`);
   const nodes = nodesOf(pieces.values(), 'text');
   return {
     isForWholeList: /\{\s*(?:range\s+)?\$?\.items\b/.test(template),

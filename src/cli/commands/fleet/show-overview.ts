@@ -71,11 +71,11 @@ function describe(context: CommandContext, overview: Overview): void {
   }
 }
 
-/** Only what failed is red, and nothing is where all is well. */
+/** Only what failed, or is blocked, is red, and nothing is where all is well. */
 function attentionText({ out }: CommandContext, overview: Overview): string {
   const { machinesFailed: failed, machinesWarned: warned, operationsStalled: stalled } = overview;
   const parts = [
-    ...(failed > 0 ? [out.colour(`failed ${failed}`, 'red')] : []),
+    ...(failed > 0 ? [out.colour(`failed or blocked ${failed}`, 'red')] : []),
     ...(warned > 0 ? [out.colour(`not as it should be ${warned}`, 'orange')] : []),
     ...(stalled > 0 ? [out.colour(`operations stalled ${stalled}`, 'orange')] : []),
   ];

@@ -48,7 +48,7 @@ async function writeView(context: CommandContext, api: Api): Promise<void> {
     ...states.map(({ value, machines }) => ({ text: `${value} ${machines}` })),
   ]);
   writeParts(out, [
-    { text: `failed ${failed}`, colour: failed > 0 ? 'red' : undefined },
+    { text: `failed or blocked ${failed}`, colour: failed > 0 ? 'red' : undefined },
     { text: `not as it should be ${warned}`, colour: warned > 0 ? 'orange' : undefined },
     { text: `operations stalled ${stalled}`, colour: stalled > 0 ? 'orange' : undefined },
     { text: `agents ready ${overview.agentsReady}, lost ${overview.agentsLost}` },
