@@ -4,6 +4,7 @@
  * responds: a reload before then would end on the browser's own error page.
  */
 import { Component, type ReactNode } from 'react';
+import { sleep } from '../../../src/time/sleep.ts';
 import { Button } from './button.tsx';
 
 const RELOADED = 'ingot.reloaded-at';
@@ -41,7 +42,7 @@ export class ErrorBoundary extends Component<Props, State> {
     while (!(await responds())) {
       if (gone.aborted) return;
       this.setState({ isServerAway: true });
-      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+      await sleep(ASK_AGAIN_MS, gone);
     }
     if (gone.aborted) return;
     const isAgain = Date.now() - Number(sessionStorage.getItem(RELOADED) ?? 0) < RELOAD_AGAIN_MS;
