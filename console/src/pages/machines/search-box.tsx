@@ -1,5 +1,13 @@
 /** The filter input with suggestions. Enter applies the filter, Escape reverts it. */
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import {
   type Known,
   type Suggestion,
@@ -109,7 +117,15 @@ function useSuggestions(
   const values = (of: string) => (of === field && existing ? existing : loaded.values(of));
   const { from, options } = isOpen ? suggest(text, caret, { ...loaded, values }) : { from: 0, options: [] };
   const isExpanded = isOpen && options.length > 0;
+  // Set before the next key: a later moment would move the caret of someone who types on.
+  const wantedCaret = useRef<number | null>(null);
+  useLayoutEffect(() => {
+    const at = wantedCaret.current;
+    wantedCaret.current = null;
+    if (at !== null) input.current?.setSelectionRange(at, at);
+  });
   const type = (next: string, at: number) => {
+    wantedCaret.current = null;
     setText(next);
     setCaret(at);
     setMarked(-1);
@@ -124,8 +140,8 @@ function useSuggestions(
     accept({ insert }: Suggestion) {
       const at = from + insert.length;
       type(`${text.slice(0, from)}${insert}${text.slice(caret)}`, at);
+      wantedCaret.current = at;
       input.current?.focus();
-      requestAnimationFrame(() => input.current?.setSelectionRange(at, at));
     },
     move(step: number) {
       if (!isExpanded) setIsOpen(true);
