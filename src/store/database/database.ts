@@ -8,6 +8,7 @@ import { sleep } from '../../time/sleep.ts';
 import { asAway, DatabaseAway } from './database-away.ts';
 import { DatabaseHosts } from './database-hosts.ts';
 import { utcTimestamp } from './timestamp.ts';
+import { OpenTransaction, type Transaction } from './transaction.ts';
 
 /** int8 stays far below 2^53 here. */
 const INT8 = 20;
@@ -69,6 +70,8 @@ export class Database {
       Client: hosts.clientClass(),
       onConnect: (client) => hosts.verify(client),
       max: options.maxConnections,
+      // Statements of a transaction may be sent before the answers to those before them.
+      pipeline: true,
       connectionTimeoutMillis: 10_000,
       application_name: 'ingot',
       query_timeout: ANSWER_MS,
@@ -112,7 +115,8 @@ export class Database {
     }
   }
 
-  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  /** Without a statement of `work`, nothing is sent. */
+  transaction<T>(work: (session: Transaction) => Promise<T>): Promise<T> {
     return this.#inTransaction('BEGIN', work);
   }
 
@@ -121,17 +125,22 @@ export class Database {
     return this.#inTransaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work);
   }
 
-  async #inTransaction<T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> {
+  async #inTransaction<T>(begin: string, work: (session: Transaction) => Promise<T>): Promise<T> {
     const client = await this.#connect();
-    const session = this.#sessionOf(client);
+    const transaction = new OpenTransaction(client, begin);
+    const session: Transaction = {
+      run: (name, text, values) => this.#reporting(transaction.run(name, text, values)),
+      commit: () => this.#reporting(transaction.commit()),
+    };
     let broken: Error | undefined;
     try {
-      await session.run('', begin);
       const result = await work(session);
-      await session.run('', 'COMMIT');
+      await session.commit();
       return result;
     } catch (error) {
-      broken = isConnectionGone(error) ? error : await rolledBack(client);
+      if (isConnectionGone(error)) broken = error;
+      else if (transaction.isOpen) broken = await rolledBack(client);
+      if (transaction.isConfused) broken ??= new Error('what is prepared on the connection is not known');
       throw error;
     } finally {
       client.release(broken);
@@ -163,19 +172,16 @@ export class Database {
 
   #sessionOf(client: pg.ClientBase): Session {
     const session = sessionOf(client);
-    return {
-      run: async <Row extends pg.QueryResultRow>(
-        name: string,
-        text: string,
-        values: readonly unknown[] = [],
-      ) => {
-        try {
-          return await session.run<Row>(name, text, values);
-        } catch (error) {
-          throw this.#reported(asAway(error));
-        }
-      },
-    };
+    return { run: (name, text, values) => this.#reporting(session.run(name, text, values)) };
+  }
+
+  /** Errors as those of a Database. */
+  async #reporting<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      throw this.#reported(asAway(error));
+    }
   }
 
   #reported(error: unknown): unknown {
