@@ -62,8 +62,8 @@ export class ClaimBrake {
 /** The same store; a recorded result releases the brake. */
 export function brakedStore<Change>(store: JobStore<Change>, brake: ClaimBrake): JobStore<Change> {
   return {
-    claim: (owner, limit, leaseMs, deaths) => store.claim(owner, limit, leaseMs, deaths),
-    claimOverdue: (owner, limit, leaseMs, deaths) => store.claimOverdue(owner, limit, leaseMs, deaths),
+    claim: (claim) => store.claim(claim),
+    claimOverdue: (claim) => store.claimOverdue(claim),
     renew: (owner, leases, leaseMs) => store.renew(owner, leases, leaseMs),
     appendLog: (lines, tails) => store.appendLog(lines, tails),
     release: (owner, leases) => store.release(owner, leases),

@@ -290,7 +290,7 @@ describe('the heartbeat', () => {
     await advance(1);
     const writes = store.writes.length;
     store.add(store.job());
-    await store.claim('b', 1, LEASE_MS, 'counted');
+    await store.claim({ owner: 'b', limit: 1, leaseMs: LEASE_MS, deaths: 'counted' });
     await advance(LEASE_MS / 4);
     expect([lost, errors, store.writes.length]).toEqual([['job-1'], [], writes]);
     expect([store.ownerOf(), store.job().epoch, dispatcher.heldJobCount]).toEqual(['b', 2, 0]);

@@ -13,11 +13,19 @@ import { sleep } from '../time/sleep.ts';
 import { brakedStore, ClaimBrake } from './claim-brake.ts';
 import type { Job } from './job.ts';
 import { JobLog, LogWriter } from './job-log.ts';
-import { type JobStore, type ReleasedLease, type ReleaseReason, StoreAway } from './job-store.ts';
+import {
+  type Claim,
+  type ClaimedStart,
+  type JobStore,
+  type ReleasedLease,
+  type ReleaseReason,
+  StoreAway,
+} from './job-store.ts';
 import { Lease, LeaseLost } from './lease.ts';
 import { type JobDependencies, runJob } from './run-job.ts';
 import { Interrupted, type Interruption } from './run-step.ts';
 import { type ClaimsAtStart, type InstantEnd, type StartClaim, startAtOnce } from './start-at-once.ts';
+import { startWithClaim } from './start-with-claim.ts';
 
 export interface DispatcherOptions<Change> extends Omit<JobDependencies<Change>, 'now'> {
   readonly leaseMs: number;
@@ -72,12 +80,16 @@ export class Dispatcher<Change> {
   readonly #heartbeat: BackgroundLoop;
   /** Ends the sleep of the claim loop, which then finds out what to do. */
   #nap = new AbortController();
+  readonly #start: ClaimedStart<Change>;
+  /** When overdue jobs were last looked for, on the monotonic clock. */
+  #overdueClaimedAt = Number.NEGATIVE_INFINITY;
   /** When the next job is due, on the monotonic clock, as far as it is known. */
   #dueAt = Number.POSITIVE_INFINITY;
   #woken = false;
 
   constructor(options: DispatcherOptions<Change>) {
     this.#options = options;
+    this.#start = startWithClaim(options);
     this.#brake = new ClaimBrake({ ...options, onReleased: () => this.wake() });
     this.#store = brakedStore(options.store, this.#brake);
     this.#logs = new LogWriter(options.store, (error) => options.onError(error, STORING_LOGS));
@@ -206,14 +218,14 @@ export class Dispatcher<Change> {
   }
 
   async #claimWithRoom(): Promise<number> {
-    const { owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
+    const { pollMs, maxInHand, monotonicNow } = this.#options;
     const room = this.#brake.limit(maxInHand - this.#inHand);
     if (room <= 0) {
       this.#isCaughtUp = false;
       return this.#claimOverdue();
     }
     const askedAt = monotonicNow();
-    const claimed = await this.#store.claim(owner, room, leaseMs, this.#brake.deaths);
+    const claimed = await this.#store.claim(this.#claimOf(room));
     const now = clockFrom(claimed.now, monotonicNow);
     for (const job of claimed.jobs) this.#take(job, askedAt, now);
     this.#isCaughtUp = claimed.jobs.length < room && !this.#brake.isOn;
@@ -223,14 +235,23 @@ export class Dispatcher<Change> {
 
   /** An attempt must not exceed its time limit because all replicas are full: ending it takes one short probe. */
   async #claimOverdue(): Promise<number> {
-    const { owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
+    const { pollMs, maxInHand, monotonicNow } = this.#options;
     const room = maxInHand + OVERDUE_RESERVE - this.#inHand;
     if (room <= 0) return OVERDUE_POLL_MS;
+    // Each job that ends wakes this loop, and usually another one is claimed in its place at once.
+    const restMs = this.#overdueClaimedAt + OVERDUE_POLL_MS - monotonicNow();
+    if (restMs > 0) return Math.min(pollMs, restMs);
     const askedAt = monotonicNow();
-    const claimed = await this.#store.claimOverdue(owner, room, leaseMs, this.#brake.deaths);
+    this.#overdueClaimedAt = askedAt;
+    const claimed = await this.#store.claimOverdue(this.#claimOf(room));
     const now = clockFrom(claimed.now, monotonicNow);
     for (const job of claimed.jobs) this.#take(job, askedAt, now);
     return Math.min(pollMs, OVERDUE_POLL_MS);
+  }
+
+  #claimOf(limit: number): Claim<Change> {
+    const { owner, leaseMs } = this.#options;
+    return { owner, limit, leaseMs, deaths: this.#brake.deaths, start: this.#start };
   }
 
   /**

@@ -63,7 +63,7 @@ export async function hold(
 ): Promise<Holding> {
   const owner = options.owner ?? 'a';
   const askedAt = performance.now();
-  const { jobs } = await store.claim(owner, 1, LEASE_MS, 'counted');
+  const { jobs } = await store.claim({ owner, limit: 1, leaseMs: LEASE_MS, deaths: 'counted' });
   const [job] = jobs;
   if (!job) throw new Error('no job is due');
   const cancel = new AbortController();

@@ -70,12 +70,28 @@ export interface RecordResult {
   readonly signals: number;
 }
 
+/** The start that is written with the claim of a job; null: none. The times in it are those of the store's clock. */
+export type ClaimedStart<Change> = (claimed: Job, now: Date) => JobMove<Change> | null;
+
+export interface Claim<Change> {
+  readonly owner: string;
+  /** How many jobs at most. */
+  readonly limit: number;
+  readonly leaseMs: number;
+  readonly deaths: DeathCount;
+  /** Without it, jobs are claimed as they are. */
+  readonly start?: ClaimedStart<Change>;
+}
+
 /** Where jobs live. Every write is fenced by the epoch that it carries. */
 export interface JobStore<Change> {
-  /** A lease that expired under another owner counts a death; under the same owner it does not, because its holder lives. */
-  claim(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<ClaimResult>;
+  /**
+   * The jobs are as the claim has written them. A lease that expired under another owner counts a death; under the same owner it
+   * does not, because its holder lives.
+   */
+  claim(claim: Claim<Change>): Promise<ClaimResult>;
   /** Claims only jobs whose attempt has exceeded its time limit. */
-  claimOverdue(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<Claimed>;
+  claimOverdue(claim: Claim<Change>): Promise<Claimed>;
   /** Returns the ids of the leases that the owner still has. */
   renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>>;
   record(owner: string, move: JobMove<Change>): Promise<RecordResult>;

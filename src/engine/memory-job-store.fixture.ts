@@ -7,6 +7,7 @@ import { isActive } from '../domain/operation/operation-status.ts';
 import { deadlineOf } from '../domain/operation/step.ts';
 import type { CancelRequest, Job, JobEvent, JobMove } from './job.ts';
 import type {
+  Claim,
   Claimed,
   ClaimResult,
   DeathCount,
@@ -91,15 +92,19 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
     this.#dead.add(owner);
   }
 
-  claim(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<ClaimResult> {
+  claim(claim: Claim<Change>): Promise<ClaimResult> {
+    const { owner, limit, leaseMs, deaths, start } = claim;
     return this.#call('claim', owner, () => {
       const now = this.#now();
       const active = [...this.#rows.values()].filter(({ job }) => isActive(job.status));
       const due = active.filter(({ dueAt }) => dueAt <= now).sort((a, b) => a.dueAt - b.dueAt);
       const jobs = due.slice(0, limit).map(({ job, owner: before }) => {
         const claimed = { ...job, epoch: job.epoch + 1, deaths: job.deaths + deathOf(before, owner, deaths) };
-        this.#rows.set(job.id, { job: claimed, owner, dueAt: now + leaseMs });
-        return claimed;
+        const started = start?.(claimed, new Date(now)) ?? null;
+        if (started !== null) this.events.push(...started.events);
+        const held = started?.job ?? claimed;
+        this.#rows.set(job.id, { job: held, owner, dueAt: now + leaseMs });
+        return held;
       });
       const others = active.filter(({ job }) => !jobs.some(({ id }) => id === job.id));
       const nextDueInMs = others.length === 0 ? null : Math.min(...others.map(({ dueAt }) => dueAt - now));
@@ -107,7 +112,7 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
     });
   }
 
-  claimOverdue(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<Claimed> {
+  claimOverdue({ owner, limit, leaseMs, deaths }: Claim<Change>): Promise<Claimed> {
     return this.#call('claim', owner, () => {
       const now = this.#now();
       const overdue = [...this.#rows.values()].filter(({ job, dueAt }) => {

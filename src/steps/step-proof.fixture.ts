@@ -143,7 +143,12 @@ export class StepRun {
   async #hold(): Promise<void> {
     const { leaseMs = 10_000 } = this.#disturbance;
     this.#owner = `holder-${this.#holders++}`;
-    const { jobs } = await this.#store.claim(this.#owner, 1, leaseMs, 'counted');
+    const { jobs } = await this.#store.claim({
+      owner: this.#owner,
+      limit: 1,
+      leaseMs,
+      deaths: 'counted',
+    });
     const [job] = jobs;
     if (!job) throw new Error('the job is not due');
     this.#cancel = new AbortController();

@@ -7,6 +7,7 @@ import { type FakeState, NEW_FAKE_STATE } from '../providers/fake/fake-state.ts'
 import type { FakeWorld } from '../providers/fake/fake-tasks.ts';
 import { Coalescer } from './database/coalescer.ts';
 import { type Database, isStatementError, type Session } from './database/database.ts';
+import type { Transaction } from './database/transaction.ts';
 
 export function createFakeWorld(database: Database): FakeWorld {
   const reads = new Coalescer<string, FakeState>({
@@ -43,7 +44,7 @@ interface Update {
 
 type Updated = { readonly state: FakeState } | { readonly refusal: unknown };
 
-async function updateAll(session: Session, updates: readonly Update[]): Promise<Updated[]> {
+async function updateAll(session: Transaction, updates: readonly Update[]): Promise<Updated[]> {
   const ids = [...new Set(updates.map(({ machineId }) => machineId))].sort();
   const states = await lockStates(session, ids);
   const changed = new Set<string>();
@@ -57,12 +58,13 @@ async function updateAll(session: Session, updates: readonly Update[]): Promise<
       return { refusal };
     }
   });
-  await session.run(
+  const written = session.run(
     'write-fake-machines',
     `UPDATE fake_machines m SET state = i.state
      FROM unnest($1::text[], $2::jsonb[]) AS i(machine_id, state) WHERE m.machine_id = i.machine_id`,
     [[...changed], [...changed].map((id) => JSON.stringify(states.get(id)))],
   );
+  await Promise.all([written, session.commit()]);
   return results;
 }
 

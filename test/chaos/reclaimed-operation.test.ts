@@ -53,7 +53,7 @@ it('records only what the later holder decided when both are written in one batc
   });
   const claim = async () => {
     await database.run('make-due', 'UPDATE operations SET due_at = now()');
-    const [job] = (await store.claim(OWNER, 1, 60_000, 'counted')).jobs;
+    const [job] = (await store.claim({ owner: OWNER, limit: 1, leaseMs: 60_000, deaths: 'counted' })).jobs;
     if (!job) throw new Error('nothing was claimed');
     return job;
   };

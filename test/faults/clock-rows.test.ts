@@ -134,7 +134,9 @@ describe.skipIf(faketime.isMissing)(faketime.title('an hour back'), () => {
 describe.skipIf(faketime.isMissing)(faketime.title('an hour forward'), () => {
   const store = () => new PostgresOperationStore(database, clock);
   const claim = async () =>
-    (await store().claim('this-one', 10, LEASE_MS, 'counted')).jobs.map(({ id }) => id);
+    (await store().claim({ owner: 'this-one', limit: 10, leaseMs: LEASE_MS, deaths: 'counted' })).jobs.map(
+      ({ id }) => id,
+    );
 
   it('takes no lease over before it is noticed, nor for a whole lease after', async () => {
     postgres.setOffset(HOUR);

@@ -109,16 +109,26 @@ export class LimitCheck {
    * transaction that has its turn to write events. What a limit allows is what it allowed at the count.
    */
   async isPassed(): Promise<boolean> {
-    const used = new Map<Limit, ReadonlySet<string>>();
-    for (const [limit, groups] of this.#uses) {
-      const taken = [...groups].filter(([, { taken: own }]) => own.length > 0).map(([group]) => group);
-      if (limit.kind === 'rollout' && taken.length > 0) used.set(limit, new Set(taken));
-    }
+    const used = this.#usedOfRollouts();
     if (used.size === 0) return false;
     const now = await countUnavailable(this.#session, used);
     return [...now].some(([limit, groups]) =>
       [...groups].some(([group, count]) => count > (this.#uses.get(limit)?.get(group)?.allowed ?? 0)),
     );
+  }
+
+  /** Whether `isPassed` has to be asked before the commit. */
+  get isToBeRepeated(): boolean {
+    return this.#usedOfRollouts().size > 0;
+  }
+
+  #usedOfRollouts(): Map<Limit, ReadonlySet<string>> {
+    const used = new Map<Limit, ReadonlySet<string>>();
+    for (const [limit, groups] of this.#uses) {
+      const taken = [...groups].filter(([, { taken: own }]) => own.length > 0).map(([group]) => group);
+      if (limit.kind === 'rollout' && taken.length > 0) used.set(limit, new Set(taken));
+    }
+    return used;
   }
 
   /** With the machines that occupy what is full. */

@@ -1,43 +1,115 @@
-/** Takes due operations for an owner: the one way to become a holder. */
-import type { Job } from '../../../engine/job.ts';
-import type { DeathCount } from '../../../engine/job-store.ts';
+/**
+ * Takes due operations for an owner: the one way to become a holder. The rows are locked, then written once: as held, and those that
+ * have not started as started too (src/engine/start-with-claim.ts), with the events of their starts.
+ */
+import type { Actor } from '../../../domain/actor.ts';
+import type { MachineChange } from '../../../domain/machine/machine-change.ts';
+import type { Job, JobMove } from '../../../engine/job.ts';
+import type { Claim } from '../../../engine/job-store.ts';
 import type { DatabaseTime } from '../../clock/database-clock.ts';
-import type { Session } from '../../database/database.ts';
+import { type Database, isStatementError, type Session } from '../../database/database.ts';
+import { toStoredJson } from '../../database/stored-json.ts';
+import { insertEventsOf } from '../../events/append-events.ts';
+import { eventsAsLines } from '../../events/event-lines.ts';
+import { deadlineAt } from './deadline-at.ts';
 import { ENGINE_COLUMNS, type EngineRow, jobOf } from './engine-row.ts';
+import { moveEvents } from './move-events.ts';
 import { ACTIVE, AWAITS_APPROVAL } from './write-rules.ts';
 
-/** $4 is ahead of now() unless the clock was just stepped forward: what only the step made due is not due yet. */
-const claimOf = (which: string) => `
-  UPDATE operations SET owner = $1, epoch = epoch + 1, due_at = now() + $3 * interval '1 ms',
-    deaths = deaths + CASE WHEN owner IS NULL OR owner = $1 OR $5 = 'not_counted' THEN 0 ELSE 1 END
-  WHERE operation_id IN (
-    SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= least(now(), $4)
-      AND NOT ${AWAITS_APPROVAL} ${which}
-    LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
-  RETURNING ${ENGINE_COLUMNS}`;
+/** $3 is ahead of now() unless the clock was just stepped forward: what only the step made due is not due yet. */
+const lockOf = (which: string) => `
+  SELECT ${ENGINE_COLUMNS}, owner IS NOT NULL AND owner <> $1 AS is_taken_over FROM operations
+  WHERE ${ACTIVE} AND due_at <= least(now(), $3) AND NOT ${AWAITS_APPROVAL} ${which}
+  LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED`;
 
-const CLAIMS = {
-  'claim-due': claimOf('ORDER BY due_at'),
-  'claim-overdue': claimOf('AND deadline_at <= least(now(), $4) ORDER BY deadline_at'),
+const LOCKS = {
+  'lock-due': lockOf('ORDER BY due_at'),
+  'lock-overdue': lockOf('AND deadline_at <= least(now(), $3) ORDER BY deadline_at'),
 } as const;
 
-export interface Claim {
-  readonly owner: string;
-  readonly limit: number;
-  readonly leaseMs: number;
-  readonly deaths: DeathCount;
-}
+/** Locked rows: no one else changes what is added to. */
+const CLAIM = `
+  UPDATE operations SET owner = $1, epoch = epoch + 1, due_at = now() + $2 * interval '1 ms',
+    deaths = deaths + CASE WHEN owner IS NULL OR owner = $1 OR $3 = 'not_counted' THEN 0 ELSE 1 END
+  WHERE operation_id = ANY($4)`;
 
+const CLAIM_AND_START = `
+  WITH claimed AS (
+    UPDATE operations o SET owner = $1, epoch = i.epoch, due_at = now() + $2 * interval '1 ms', deaths = i.deaths,
+      status = i.status, steps = i.steps, waiting_for = i."waitingFor", started_at = i."startedAt",
+      deadline_at = i."deadlineAt", clock_ms = i."clockMs"
+    FROM jsonb_to_recordset($3::jsonb) AS i(id text, epoch bigint, deaths integer, status text, steps jsonb,
+      "waitingFor" text, "startedAt" timestamptz, "deadlineAt" timestamptz, "clockMs" bigint)
+    WHERE o.operation_id = i.id
+    RETURNING o.operation_id),
+  appended AS (
+    ${insertEventsOf('$4', 'claimed', 'claimed.operation_id = e."operationId"')})
+  SELECT pg_notify('ingot', 'events')`;
+
+type Start = JobMove<MachineChange>;
+type LockedRow = EngineRow & Record<string, unknown> & { readonly is_taken_over: boolean };
+
+/** A start that the database refuses must not keep the others from being claimed: then its holder records it, and fails alone. */
 export async function claimOperations(
-  session: Session,
-  which: keyof typeof CLAIMS,
-  { owner, limit, leaseMs, deaths }: Claim,
+  database: Database,
+  which: keyof typeof LOCKS,
+  claim: Claim<MachineChange>,
   clock: DatabaseTime,
 ): Promise<Job[]> {
-  const values = [owner, limit, leaseMs, clock.latest(), deaths];
-  const rows = await session.run<EngineRow & Record<string, unknown>>(which, CLAIMS[which], values);
-  const { steppedMs } = clock;
-  return rows.map((row) => onCurrentClock(jobOf(row), steppedMs));
+  try {
+    return await claimLocked(database, which, claim, clock);
+  } catch (error) {
+    if (claim.start === undefined || !isStatementError(error)) throw error;
+    const { start, ...withoutStart } = claim;
+    return claimLocked(database, which, withoutStart, clock);
+  }
+}
+
+function claimLocked(
+  database: Database,
+  which: keyof typeof LOCKS,
+  claim: Claim<MachineChange>,
+  clock: DatabaseTime,
+): Promise<Job[]> {
+  const { owner, limit, leaseMs, deaths, start } = claim;
+  return database.transaction(async (session) => {
+    const rows = await session.run<LockedRow>(which, LOCKS[which], [owner, limit, clock.latest()]);
+    if (rows.length === 0) return [];
+    const now = clock.now();
+    const claimed = rows.map((row) => {
+      const death = row.is_taken_over && deaths === 'counted' ? 1 : 0;
+      const job = { ...jobOf(row), epoch: row.epoch + 1, deaths: row.deaths + death };
+      return onCurrentClock(job, clock.steppedMs);
+    });
+    const starts = claimed.map((job) => start?.(job, now) ?? null);
+    const started = starts.filter((move) => move !== null);
+    const others = claimed.filter((_job, index) => starts[index] === null).map(({ id }) => id);
+    await Promise.all([
+      others.length > 0 ? session.run('claim', CLAIM, [owner, leaseMs, deaths, others]) : null,
+      started.length > 0 ? writeStarts(session, claim, started) : null,
+      session.commit(),
+    ]);
+    return claimed.map((job, index) => starts[index]?.job ?? job);
+  });
+}
+
+async function writeStarts(
+  session: Session,
+  { owner, leaseMs }: Claim<MachineChange>,
+  starts: readonly Start[],
+): Promise<void> {
+  const actor: Actor = { kind: 'system', id: owner };
+  await session.run('claim-and-start', CLAIM_AND_START, [
+    owner,
+    leaseMs,
+    toStoredJson(starts.map(startColumns)),
+    eventsAsLines(starts.flatMap((move) => moveEvents(move, actor))),
+  ]);
+}
+
+function startColumns({ job }: Start) {
+  const { id, epoch, deaths, status, steps, waitingFor, startedAt, clockMs } = job;
+  return { id, epoch, deaths, status, steps, waitingFor, startedAt, clockMs, deadlineAt: deadlineAt(job) };
 }
 
 /** Moves the start of each attempt by the clock steps since it was written, so that no time limit is cut or stretched. */

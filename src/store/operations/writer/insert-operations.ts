@@ -2,7 +2,7 @@ import type { Operation } from '../../../domain/operation/operation.ts';
 import type { Session } from '../../database/database.ts';
 import type { StoredApproval } from '../../database/rows.ts';
 import type { ClaimedStart } from './claim-new-operation.ts';
-import { deadlineAt } from './record-moves.ts';
+import { deadlineAt } from './deadline-at.ts';
 
 const INSERT = `
   INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id, contract, params,

@@ -180,9 +180,14 @@ export class OperationStarter {
         if (claimed) machines.set(start.request.machineId, claimed.machine);
         return { ...start, claimed };
       });
-      const written = await this.#write(session, { outcomes, created, machines });
-      if (eventTurn === 'late' && (await check.isPassed())) throw new LimitPassed();
-      return written;
+      const written = this.#write(session, { outcomes, created, machines });
+      if (eventTurn === 'early' || !check.isToBeRepeated) {
+        const [answers] = await Promise.all([written, session.commit()]);
+        return answers;
+      }
+      const answers = await written;
+      if (await check.isPassed()) throw new LimitPassed();
+      return answers;
     });
   }
 
@@ -193,8 +198,12 @@ export class OperationStarter {
     eventTurn: EventTurn,
   ): Promise<Decided> {
     const isAdmitted = await admitStarts(session, requests);
-    const machines = await lockMachinesToStart(session, await visibleMachines(session, requests));
-    const { known, budgetVersion } = await findReplays(session, requests);
+    const visible = await visibleMachines(session, requests);
+    // Sent together: the replays are read when the machines are locked.
+    const [machines, { known, budgetVersion }] = await Promise.all([
+      lockMachinesToStart(session, visible),
+      findReplays(session, requests),
+    ]);
     const plans = await lockPlans(
       session,
       requests.flatMap(({ planId }) => planId ?? []),
@@ -216,7 +225,7 @@ export class OperationStarter {
   }
 
   async #write(session: Session, { outcomes, created, machines }: Writing): Promise<Outcome[]> {
-    const createdAt = await insertOperations(
+    const inserted = insertOperations(
       session,
       created.map(({ request, operation, approval, claimed }) => {
         return { operation, approval, claimed, fingerprint: request.fingerprint };
@@ -224,7 +233,7 @@ export class OperationStarter {
       this.#claims?.claims.leaseMs ?? 0,
     );
     const waiting = created.some(({ claimed }) => claimed === null);
-    await writeLayers(
+    const layers = writeLayers(
       session,
       created.flatMap(({ request }) => machines.get(request.machineId) ?? []),
       created.flatMap((start) => [
@@ -234,6 +243,7 @@ export class OperationStarter {
       ]),
       waiting ? ['due'] : [],
     );
+    const [createdAt] = await Promise.all([inserted, layers]);
     const claimed = new Set(created.flatMap(({ operation, claimed }) => (claimed ? operation : [])));
     return outcomes.map((outcome) => withCreation(outcome, createdAt, claimed));
   }

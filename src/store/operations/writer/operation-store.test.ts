@@ -50,7 +50,7 @@ async function row(): Promise<{ owner: string | null; deaths: number; is_due: bo
 /** Also claims a job that another owner holds, as after the end of its lease. */
 async function claim(owner: string, deaths: DeathCount = 'counted'): Promise<Job> {
   await database.run('make-due', 'UPDATE operations SET due_at = now()');
-  const [job] = (await store.claim(owner, 1, LEASE_MS, deaths)).jobs;
+  const [job] = (await store.claim({ owner, limit: 1, leaseMs: LEASE_MS, deaths })).jobs;
   if (!job) throw new Error('nothing was claimed');
   return job;
 }

@@ -3,9 +3,9 @@ import { Fault } from '../../../domain/error/fault.ts';
 import type { MachineChange } from '../../../domain/machine/machine-change.ts';
 import type { JobMove } from '../../../engine/job.ts';
 import type {
+  Claim,
   Claimed,
   ClaimResult,
-  DeathCount,
   JobStore,
   LeaseRef,
   LogLine,
@@ -20,7 +20,7 @@ import { appendEvents } from '../../events/append-events.ts';
 import { lockMachines } from '../../machines/machine-rows.ts';
 import { appendLog } from '../log/append-log.ts';
 import { claimOperations, msToNextDue } from './claim-operations.ts';
-import { changesMachine, recordMoves } from './record-moves.ts';
+import { changesMachine, recordMoves, writesMore } from './record-moves.ts';
 import { releaseLeases } from './release-leases.ts';
 import { releaseUnknownLeases } from './release-unknown-leases.ts';
 import { renewLeases } from './renew-leases.ts';
@@ -48,17 +48,15 @@ export class PostgresOperationStore implements JobStore<MachineChange> {
     });
   }
 
-  async claim(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<ClaimResult> {
-    const claim = { owner, limit, leaseMs, deaths };
-    const jobs = await claimOperations(this.#database, 'claim-due', claim, this.#clock);
+  async claim(claim: Claim<MachineChange>): Promise<ClaimResult> {
+    const jobs = await claimOperations(this.#database, 'lock-due', claim, this.#clock);
     const now = this.#clock.now();
     if (jobs.length > 0) return { jobs, now, nextDueInMs: 0 };
     return { jobs, now, nextDueInMs: await msToNextDue(this.#database, this.#clock) };
   }
 
-  async claimOverdue(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<Claimed> {
-    const claim = { owner, limit, leaseMs, deaths };
-    const jobs = await claimOperations(this.#database, 'claim-overdue', claim, this.#clock);
+  async claimOverdue(claim: Claim<MachineChange>): Promise<Claimed> {
+    const jobs = await claimOperations(this.#database, 'lock-overdue', claim, this.#clock);
     return { jobs, now: this.#clock.now() };
   }
 
@@ -94,9 +92,11 @@ export class PostgresOperationStore implements JobStore<MachineChange> {
     if (areIndependent && changed.length === 0) return recordMoves(this.#database, owner, moves, new Map());
     return this.#database.transaction(async (session) => {
       const machines = await lockMachines(session, changed);
-      return areIndependent
-        ? recordMoves(session, owner, moves, machines)
-        : recordOneByOne(session, owner, moves);
+      if (!areIndependent) return recordOneByOne(session, owner, moves);
+      const recorded = recordMoves(session, owner, moves, machines);
+      if (moves.some(writesMore)) return recorded;
+      const [results] = await Promise.all([recorded, session.commit()]);
+      return results;
     });
   }
 }

@@ -4,8 +4,7 @@ import type { NewEvent } from '../../../domain/event.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
 import { applyChange, type MachineChange } from '../../../domain/machine/machine-change.ts';
 import { isActive } from '../../../domain/operation/operation-status.ts';
-import { deadlineOf } from '../../../domain/operation/step.ts';
-import type { Job, JobMove } from '../../../engine/job.ts';
+import type { JobMove } from '../../../engine/job.ts';
 import type { RecordResult } from '../../../engine/job-store.ts';
 import type { Session } from '../../database/database.ts';
 import { toStoredJson } from '../../database/stored-json.ts';
@@ -13,6 +12,7 @@ import { insertEventsOf } from '../../events/append-events.ts';
 import { eventsAsLines } from '../../events/event-lines.ts';
 import { insertEraseFailure } from '../../hardware/erase-failures.ts';
 import { layersOf } from '../../machines/machine-rows.ts';
+import { deadlineAt } from './deadline-at.ts';
 import { type CancelColumns, cancelOf } from './engine-row.ts';
 import { moveEvents } from './move-events.ts';
 
@@ -62,6 +62,11 @@ const RECORD = `
 /** Whether the caller has to lock the machine before the move is recorded. */
 export function changesMachine(move: Move): boolean {
   return move.change !== null || !isActive(move.job.status);
+}
+
+/** Whether the record of the move takes more than its one statement. */
+export function writesMore({ change }: Move): boolean {
+  return change?.eraseFailure !== undefined;
 }
 
 /**
@@ -116,11 +121,4 @@ function resultOf(row: RecordedRow | undefined): RecordResult {
 function operationColumns({ job, releaseForMs }: Move): Record<string, unknown> {
   const { subject, type, completionPolicy, params, cancel, ...columns } = job;
   return { ...columns, releaseForMs, deadlineAt: deadlineAt(job) };
-}
-
-/** When the current attempt has used up its time limit, as it is stored. */
-export function deadlineAt({ status, steps, current }: Job): string | null {
-  const step = steps[current];
-  const deadline = step && isActive(status) ? deadlineOf(step) : null;
-  return deadline === null ? null : new Date(deadline).toISOString();
 }
