@@ -26,6 +26,23 @@ describe('sortableId', () => {
     );
   });
 
+  it('is the time and then the random bits, in base 32', () => {
+    const inBase32 = (now: number, some: Uint8Array) => {
+      let bits = BigInt(now);
+      for (const byte of some) bits = (bits << 8n) | BigInt(byte);
+      const digits = '0123456789abcdefghjkmnpqrstvwxyz';
+      return Array.from(
+        { length: 26 },
+        (_none, at) => digits[Number((bits >> BigInt(125 - 5 * at)) & 31n)],
+      ).join('');
+    };
+    fc.assert(
+      fc.property(moment, bytes, (now, some) => {
+        expect(sortableId('op', now, some)).toBe(`op-${inBase32(now, some)}`);
+      }),
+    );
+  });
+
   it('is an id that the API takes', () => {
     fc.assert(
       fc.property(moment, bytes, (now, some) => checkOperationId(sortableId('op', now, some)).length === 29),

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { sortableId } from '../../domain/id.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import type { Dispatcher } from '../../engine/dispatcher.ts';
@@ -16,6 +15,7 @@ import { approvalRules } from '../settings/approval-configuration.ts';
 import { configuredBudgets } from '../settings/budget-configuration.ts';
 import { BUILT_IN_PROVIDERS, type Configuration } from '../settings/configuration.ts';
 import type { Store } from './open-store.ts';
+import { randomBytes } from './random-bytes.ts';
 import type { ReplicaOptions } from './replica-options.ts';
 
 export interface ServiceParts {

@@ -1,12 +1,7 @@
 import type { Operation, OperationProgress } from '../../domain/operation/operation.ts';
-import type { Step } from '../../domain/operation/step.ts';
 import type { Job } from '../../engine/job.ts';
 
-function stepProgress({ state, attempts, startedAt, finishedAt, message, progress }: Step) {
-  return { state, attempts, startedAt, finishedAt, message, progress };
-}
-
-/** The progress of an operation that an event stores, from the engine's operation. */
+/** The progress of an operation that an event stores, from the engine's operation. The steps have more, which is not stored. */
 export function progressOf(operation: Job): OperationProgress {
   return {
     status: operation.status,
@@ -16,7 +11,7 @@ export function progressOf(operation: Job): OperationProgress {
     cancelRequested: operation.cancel !== null,
     startedAt: operation.startedAt,
     finishedAt: operation.finishedAt,
-    steps: operation.steps.map(stepProgress),
+    steps: operation.steps,
   };
 }
 
@@ -30,7 +25,7 @@ export function progressOfOperation(operation: Operation): OperationProgress {
     ...(operation.approval && { approval: operation.approval }),
     startedAt: operation.startedAt?.toISOString() ?? null,
     finishedAt: operation.finishedAt?.toISOString() ?? null,
-    steps: operation.steps.map(stepProgress),
+    steps: operation.steps,
   };
 }
 

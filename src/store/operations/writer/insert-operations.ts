@@ -5,7 +5,7 @@ import type { ClaimedStart } from './claim-new-operation.ts';
 import { deadlineAt } from './deadline-at.ts';
 
 const INSERT = `
-  INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id, contract, params,
+  WITH inserted AS (INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id, contract, params,
     steps, current, started_by, waiting_for, approval, due_at, rollout_id, started_at, finished_at, owner, epoch, deadline_at,
     clock_ms)
   SELECT "operationId", "machineId", "requestId", fingerprint, type, status, "planId", "completionPolicy", params, steps,
@@ -15,8 +15,8 @@ const INSERT = `
   FROM jsonb_to_recordset($1::jsonb) AS i("operationId" text, "machineId" text, "requestId" text, fingerprint text,
     type text, status text, "planId" text, "completionPolicy" text, params jsonb, steps jsonb, current integer,
     "startedBy" text, "waitingFor" text, approval jsonb, "rolloutId" text, "startedAt" timestamptz,
-    "finishedAt" timestamptz, owner text, epoch bigint, "deadlineAt" timestamptz, "clockMs" bigint)
-  RETURNING operation_id, created_at`;
+    "finishedAt" timestamptz, owner text, epoch bigint, "deadlineAt" timestamptz, "clockMs" bigint))
+  SELECT now() AS created_at`;
 
 export interface InsertedOperation {
   readonly operation: Operation;
@@ -28,38 +28,45 @@ export interface InsertedOperation {
 
 /**
  * New rows. One without a holder is due at once, one that awaits approval is not due, and one that was claimed by its start is
- * due when its lease ends. Returns when each was created, by id.
+ * due when its lease ends. Returns when they were created, which is the time of the transaction.
  */
 export async function insertOperations(
   session: Session,
   operations: readonly InsertedOperation[],
   leaseMs: number,
-): Promise<Map<string, Date>> {
-  const inserted = await session.run<{ operation_id: string; created_at: Date }>(
-    'insert-operations',
-    INSERT,
-    [JSON.stringify(operations.map(columnsOf)), leaseMs],
-  );
-  return new Map(inserted.map((row) => [row.operation_id, row.created_at]));
+): Promise<Date> {
+  const [row] = await session.run<{ created_at: Date }>('insert-operations', INSERT, [
+    JSON.stringify(operations.map(columnsOf)),
+    leaseMs,
+  ]);
+  if (row === undefined) throw new Error('the database did not say when the operations were created');
+  return row.created_at;
 }
 
 function columnsOf({ operation, approval, fingerprint, claimed }: InsertedOperation) {
-  const { cancelRequested, createdAt, error, ...columns } = operation;
-  const created = { ...columns, approval, fingerprint };
-  if (claimed === null) return { ...created, epoch: 0, clockMs: 0 };
-  const { job, owner } = claimed;
-  const { status, steps, current, startedAt, finishedAt, epoch, clockMs } = job;
-  const deadline = deadlineAt(job);
+  const { job, owner } = claimed ?? { job: null, owner: null };
+  const { status, steps, current } = job ?? operation;
   return {
-    ...created,
+    operationId: operation.operationId,
+    machineId: operation.machineId,
+    requestId: operation.requestId,
+    fingerprint,
+    type: operation.type,
     status,
+    planId: operation.planId,
+    completionPolicy: operation.completionPolicy,
+    params: operation.params,
     steps,
     current,
-    startedAt,
-    finishedAt,
+    startedBy: operation.startedBy,
+    waitingFor: operation.waitingFor,
+    approval,
+    rolloutId: operation.rolloutId,
+    startedAt: job?.startedAt ?? null,
+    finishedAt: job?.finishedAt ?? null,
     owner,
-    epoch,
-    clockMs,
-    deadlineAt: deadline,
+    epoch: job?.epoch ?? 0,
+    clockMs: job?.clockMs ?? 0,
+    deadlineAt: job === null ? null : deadlineAt(job),
   };
 }

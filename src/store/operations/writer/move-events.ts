@@ -6,11 +6,16 @@ import { progressOf } from '../operation-progress.ts';
 
 /** The events of a move as they are stored; `actor` is the author of those that name none. */
 export function moveEvents({ job, events }: JobMove<MachineChange>, actor: Actor): NewEvent[] {
-  return events.map(({ after, ...event }) => ({
-    ...event,
+  return events.map((event) => ({
+    kind: event.kind,
+    subject: event.subject,
+    from: event.from,
+    to: event.to,
     actor: event.actor ?? actor,
+    comment: event.comment,
+    metadata: event.metadata,
     machineId: job.subject,
     operationId: job.id,
-    snapshot: progressOf(after),
+    snapshot: progressOf(event.after),
   }));
 }

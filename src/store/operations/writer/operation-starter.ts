@@ -244,8 +244,8 @@ export class OperationStarter {
       waiting ? ['due'] : [],
     );
     const [createdAt] = await Promise.all([inserted, layers]);
-    const claimed = new Set(created.flatMap(({ operation, claimed }) => (claimed ? operation : [])));
-    return outcomes.map((outcome) => withCreation(outcome, createdAt, claimed));
+    const claims = new Map(created.map(({ operation, claimed }) => [operation, claimed]));
+    return outcomes.map((outcome) => withCreation(outcome, createdAt, claims));
   }
 }
 
@@ -338,16 +338,18 @@ async function visibleMachines(session: Session, requests: readonly StartRequest
   return ids;
 }
 
+/** Of what was created by this transaction; a replay within the batch is of the same operation. */
 function withCreation(
   outcome: Outcome,
-  createdAt: ReadonlyMap<string, Date>,
-  claimed: ReadonlySet<Operation>,
+  createdAt: Date,
+  claims: ReadonlyMap<Operation, ClaimedStart | null>,
 ): Outcome {
   if (outcome instanceof Error) return outcome;
-  const at = createdAt.get(outcome.operation.operationId);
-  if (!at) return outcome;
-  const operation = { ...outcome.operation, createdAt: at };
-  return { ...outcome, operation, ...(claimed.has(outcome.operation) && { claimed: true }) };
+  const claimed = claims.get(outcome.operation);
+  if (claimed === undefined) return outcome;
+  const { replayed } = outcome;
+  const operation = { ...outcome.operation, createdAt };
+  return claimed === null ? { operation, replayed } : { operation, replayed, claimed: true };
 }
 
 function startedEvent({ request, operation, overridden }: Fresh): NewEvent {
