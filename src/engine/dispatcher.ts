@@ -56,6 +56,9 @@ interface HeldJob {
   cutOff: boolean;
 }
 
+/** A reason of its own: the default one is an error with a stack trace, for each operation that starts. */
+const WOKEN = 'woken';
+
 /** The loops, as the log and /readyz name them. */
 const CLAIMING = 'claiming work';
 const RENEWING = 'renewing leases';
@@ -112,7 +115,7 @@ export class Dispatcher<Change> {
   /** Something became due. */
   wake(): void {
     this.#woken = true;
-    this.#nap.abort();
+    this.#nap.abort(WOKEN);
   }
 
   /** A cancel of this job was requested; if this replica holds it, its step is stopped. */
@@ -177,7 +180,7 @@ export class Dispatcher<Change> {
   /** Claims nothing more, stops the held jobs between two effects, releases their leases. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
-    this.#nap.abort();
+    this.#nap.abort(WOKEN);
     for (const held of this.#heldJobs.values()) halt(held, 'handover');
     await this.#claimLoop;
     for (const held of this.#heldJobs.values()) halt(held, 'handover');
@@ -370,7 +373,7 @@ export class Dispatcher<Change> {
   /** A job of this replica waits: the claim loop knows when it is due without asking the database. */
   #dueIn(ms: number): void {
     this.#dueAt = Math.min(this.#dueAt, this.#options.monotonicNow() + ms);
-    this.#nap.abort();
+    this.#nap.abort(WOKEN);
   }
 
   async #sleepUntilWoken(ms: number): Promise<void> {

@@ -53,7 +53,8 @@ export class LogWriter {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, batchSize(this.#waiting));
       const lines = batch.flatMap(({ line }) => line ?? []);
-      const tails = [...new Set(batch.map(({ log }) => log))].flatMap((log) => log.taken(batch) ?? []);
+      const isTaken = new Set(batch);
+      const tails = [...new Set(batch.map(({ log }) => log))].flatMap((log) => log.taken(isTaken) ?? []);
       // In a flood, all lines of a batch may have been dropped.
       if (lines.length === 0 && tails.length === 0) continue;
       try {
@@ -121,10 +122,11 @@ export class JobLog {
   }
 
   /** The writer has taken a batch: which lines of this log's last part the store has to remove with it. */
-  taken(batch: readonly Waiting[]): LogTail | null {
-    const isTaken = new Set(batch);
-    this.#pending = this.#pending.filter((waiting) => !isTaken.has(waiting));
-    this.#pendingBytes = this.#pending.reduce((sum, { bytes }) => sum + bytes, 0);
+  taken(isTaken: ReadonlySet<Waiting>): LogTail | null {
+    if (this.#pending.length > 0) {
+      this.#pending = this.#pending.filter((waiting) => !isTaken.has(waiting));
+      this.#pendingBytes = this.#pending.reduce((sum, { bytes }) => sum + bytes, 0);
+    }
     if (!this.#isToBeTrimmed && this.#omitted.lines === 0) return null;
     const tail = { ...this.#ref, keepBytes: this.#tailBytes, omitted: this.#omitted };
     this.#isToBeTrimmed = false;
