@@ -37,7 +37,7 @@ export async function latencies(
   return percentiles(times);
 }
 
-export function percentiles(times: readonly number[]): Percentiles {
+export function percentiles(times: ArrayLike<number>): Percentiles {
   const sorted = Float64Array.from(times).sort();
   const at = (share: number) =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

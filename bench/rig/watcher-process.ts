@@ -7,12 +7,12 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { fileURLToPath } from 'node:url';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { WireType } from '@bufbuild/protobuf/wire';
 import { WatchOperationsRequestSchema } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { sleep } from '../../src/time/sleep.ts';
 import { type Percentiles, percentiles } from '../measure.ts';
 import { askChild } from './ask-child.ts';
 import type { Cleanup } from './cleanup.ts';
+import { EventReader } from './event-reader.ts';
 
 export interface WatchOrder {
   readonly address: string;
@@ -35,74 +35,26 @@ const KIND_SYNCED = 2;
 const QUIET_MS = 1_000;
 const LONGEST_WAIT_SECONDS = 300;
 
-const KIND_FIELD = 21;
-const TIME_FIELD = 1;
-const SECONDS_TAG = 8;
-const NANOSECONDS_TAG = 16;
+/** How late events were. An array of numbers that grows to a million is copied again and again. */
+export class Lags {
+  #ms = new Float64Array(1 << 16);
+  count = 0;
 
-/**
- * The kind of a message of the stream and the time of its event. The library's reader takes ten times as long for it, on the processors
- * that the server needs: then the lag would be that of the client.
- */
-export function readEvent(bytes: Uint8Array): { kind: number; atMs: number } {
-  let at = 0;
-  const varint = (): number => {
-    let value = 0;
-    for (let place = 1; ; place *= 128) {
-      const byte = bytes[at++] ?? 0;
-      value += (byte & 127) * place;
-      if (byte < 128) return value;
+  add(ms: number): void {
+    if (this.count === this.#ms.length) {
+      const longer = new Float64Array(this.#ms.length * 4);
+      longer.set(this.#ms);
+      this.#ms = longer;
     }
-  };
-  let kind = 0;
-  let atMs = 0;
-  while (at < bytes.length) {
-    const tag = varint();
-    const field = tag >>> 3;
-    switch (tag & 7) {
-      case WireType.Varint: {
-        const value = varint();
-        if (field === KIND_FIELD) kind = value;
-        break;
-      }
-      case WireType.LengthDelimited: {
-        const length = varint();
-        const end = at + length;
-        while (field === TIME_FIELD && at < end) {
-          const part = varint();
-          const value = varint();
-          if (part === SECONDS_TAG) atMs += value * 1000;
-          else if (part === NANOSECONDS_TAG) atMs += value / 1e6;
-        }
-        at = end;
-        break;
-      }
-      case WireType.Bit64:
-        at += 8;
-        break;
-      case WireType.Bit32:
-        at += 4;
-        break;
-      default:
-        throw new Error(`a message of the stream has a field of the type ${tag & 7}`);
-    }
+    this.#ms[this.count] = ms;
+    this.count += 1;
   }
-  return { kind, atMs };
-}
 
-/** gRPC's frames: a flag, the length in four bytes, the message. Chunks end anywhere. */
-export class Frames {
-  #rest: Buffer = Buffer.alloc(0);
-
-  push(chunk: Buffer, take: (message: Buffer) => void): void {
-    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    while (bytes.length >= 5) {
-      const end = 5 + bytes.readUInt32BE(1);
-      if (bytes.length < end) break;
-      take(bytes.subarray(5, end));
-      bytes = bytes.subarray(end);
-    }
-    this.#rest = bytes;
+  /** Starts to count again. */
+  take(): Percentiles & { readonly events: number } {
+    const seen = { ...percentiles(this.#ms.subarray(0, this.count)), events: this.count };
+    this.count = 0;
+    return seen;
   }
 }
 
@@ -117,7 +69,7 @@ function connectWidely(address: string): ClientHttp2Session {
 }
 
 class Watchers {
-  #lags: number[] = [];
+  readonly #lags = new Lags();
   readonly #counts: number[] = [];
 
   /** Resolves when all have the first batch. */
@@ -131,16 +83,14 @@ class Watchers {
   }
 
   count(): number {
-    return this.#lags.length;
+    return this.#lags.count;
   }
 
   /** Starts to count again. */
   take(): Seen {
     const least = this.#counts.reduce((fewest, count) => Math.min(fewest, count));
-    const seen = { ...percentiles(this.#lags), events: this.#lags.length, least };
-    this.#lags = [];
     this.#counts.fill(0);
-    return seen;
+    return { ...this.#lags.take(), least };
   }
 
   #watch(session: ClientHttp2Session, token: string, at: number): Promise<void> {
@@ -157,22 +107,26 @@ class Watchers {
       'content-type': 'application/grpc',
       authorization: `Bearer ${token}`,
     });
-    const frames = new Frames();
-    this.#counts[at] = 0;
+    const events = new EventReader();
+    const lags = this.#lags;
+    const counts = this.#counts;
+    counts[at] = 0;
     return new Promise((resolve, reject) => {
       const fail = (what: string) => reject(new Error(`a watch ended: ${what}`));
       stream.on('trailers', (trailers) => fail(String(trailers['grpc-message'] ?? trailers['grpc-status'])));
       stream.on('error', reject);
-      stream.on('data', (chunk: Buffer) =>
-        frames.push(chunk, (message) => {
-          const { kind, atMs } = readEvent(message);
-          if (kind === KIND_SYNCED) resolve();
-          else if (kind > KIND_SYNCED) {
-            this.#lags.push(Date.now() - atMs);
-            this.#counts[at] = (this.#counts[at] ?? 0) + 1;
-          }
-        }),
-      );
+      let now = 0;
+      const take = ({ kind, atMs }: EventReader) => {
+        if (kind === KIND_SYNCED) resolve();
+        else if (kind > KIND_SYNCED) {
+          lags.add(now - atMs);
+          counts[at] = (counts[at] ?? 0) + 1;
+        }
+      };
+      stream.on('data', (chunk: Buffer) => {
+        now = Date.now();
+        events.push(chunk, take);
+      });
       stream.end(Buffer.concat([head, body]));
     });
   }

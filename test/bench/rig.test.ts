@@ -3,8 +3,8 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { expect, test } from 'vitest';
 import { installsAll } from '../../bench/rig/build-commit.ts';
 import { Cleanup, runWithCleanup } from '../../bench/rig/cleanup.ts';
+import { EventReader } from '../../bench/rig/event-reader.ts';
 import { isComplete } from '../../bench/rig/http-load.ts';
-import { Frames, readEvent } from '../../bench/rig/watcher-process.ts';
 import {
   OperationEvent_Kind,
   OperationEventSchema,
@@ -66,8 +66,8 @@ test('time and kind of an event are read without the rest, whatever chunks it co
   head.writeUInt32BE(body.length, 1);
   const wire = Buffer.concat([head, body, head, body]);
   const seen: unknown[] = [];
-  const frames = new Frames();
+  const reader = new EventReader();
   for (let at = 0; at < wire.length; at += 7)
-    frames.push(wire.subarray(at, at + 7), (message) => seen.push(readEvent(message)));
+    reader.push(wire.subarray(at, at + 7), ({ kind, atMs }) => seen.push({ kind, atMs }));
   expect(seen).toEqual(Array(2).fill({ kind: OperationEvent_Kind.STEP, atMs: 1_700_000_000_123 }));
 });
