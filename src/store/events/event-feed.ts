@@ -67,6 +67,7 @@ export class EventFeed {
   ): AsyncGenerator<readonly StoredEvent[]> {
     this.#watchers += 1;
     this.#reading ??= this.#startReading();
+    const waiter = this.#read.waiter(signal);
     let position = after;
     let caughtUp = false;
     try {
@@ -80,10 +81,11 @@ export class EventFeed {
         // A client that connects now may know of events that the loop has not read yet.
         if (!caughtUp) this.notify();
         caughtUp = true;
-        await this.#read.wait(count, signal, atLeastEveryMs);
+        await waiter.wait(count, atLeastEveryMs);
       }
       if (this.#closed) throw serverStopping();
     } finally {
+      waiter.close();
       this.#watchers -= 1;
       if (this.#watchers === 0) this.#stopReading();
     }

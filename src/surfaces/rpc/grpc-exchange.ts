@@ -20,6 +20,12 @@ const RESPONSE = {
 const WITH_TRAILERS = { waitForTrailers: true } as const;
 const SUCCESS = { 'grpc-status': 0, 'grpc-message': 'OK' } as const;
 
+/**
+ * What may wait in a stream before its sender does. A wait for each batch costs more than the batch, and the bytes of a batch are the same
+ * for all who watch the same. A client that reads nothing holds no more than this and one message.
+ */
+const ROOM_BYTES = 64 * 1024;
+
 const CLIENT_GONE = 'the client is gone';
 
 /** How long the message of a call may take to arrive. */
@@ -107,7 +113,7 @@ export class GrpcExchange {
     if (this.#isDone()) return null;
     const stream = this.#stream;
     if (!stream.headersSent) stream.respond(RESPONSE, WITH_TRAILERS);
-    return stream.write(framed) ? null : this.#untilRoom(slowReaderMs);
+    return stream.write(framed) || stream.writableLength <= ROOM_BYTES ? null : this.#untilRoom(slowReaderMs);
   }
 
   /** The end of a stream. */
