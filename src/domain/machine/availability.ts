@@ -67,8 +67,9 @@ const AVAILABLE: Availability = { available: true, reason: null, message: '' };
 export function availability(machine: AvailabilityInput): Availability {
   const outside = outsideOfService(machine);
   if (outside !== null) return { available: null, reason: null, message: outside };
-  const reason = UNAVAILABLE_REASONS.find((name) => holds(UNAVAILABLE[name].test, machine));
-  return reason === undefined ? AVAILABLE : { available: false, reason, message: messageOf(reason, machine) };
+  const rule = RULES.find(({ holds }) => holds(machine));
+  if (rule === undefined) return AVAILABLE;
+  return { available: false, reason: rule.reason, message: messageOf(rule.reason, machine) };
 }
 
 /** Why the machine does not count; null where it does. */
@@ -85,12 +86,15 @@ export function takesOutOfService(type: OperationType, machine: AvailabilityInpu
   return isDisruptive(type) && availability(machine).available === true;
 }
 
-function holds(test: Test, machine: AvailabilityInput): boolean {
-  if ('condition' in test) return isTrue(machine.conditions, test.condition);
-  if ('service' in test) return machine.service === test.service;
-  if ('phase' in test) return machine.phase === test.phase;
-  if ('presence' in test) return machine.presence === test.presence;
-  return isWorkedOn(machine);
+/** Every machine of a list is asked, so what a test compares is found out once. */
+const RULES = UNAVAILABLE_REASONS.map((reason) => ({ reason, holds: predicateOf(UNAVAILABLE[reason].test) }));
+
+function predicateOf(test: Test): (machine: AvailabilityInput) => boolean {
+  if ('condition' in test) return ({ conditions }) => isTrue(conditions, test.condition);
+  if ('service' in test) return ({ service }) => service === test.service;
+  if ('phase' in test) return ({ phase }) => phase === test.phase;
+  if ('presence' in test) return ({ presence }) => presence === test.presence;
+  return isWorkedOn;
 }
 
 function isWorkedOn({ activeOperationType }: AvailabilityInput): boolean {

@@ -67,16 +67,23 @@ export type Schedulable =
 const YES: Schedulable = { schedulable: true, reason: null, message: '' };
 
 export function schedulable(machine: SchedulableInput): Schedulable {
-  const reason = UNSCHEDULABLE_REASONS.find((name) => holds(UNSCHEDULABLE[name].test, machine));
-  return reason === undefined ? YES : { schedulable: false, reason, message: messageOf(reason, machine) };
+  const rule = RULES.find(({ holds }) => holds(machine));
+  if (rule === undefined) return YES;
+  return { schedulable: false, reason: rule.reason, message: messageOf(rule.reason, machine) };
 }
 
-function holds(test: SchedulableTest, machine: SchedulableInput): boolean {
-  if ('service' in test) return machine.service === test.service;
-  if ('condition' in test) return isTrue(machine.conditions, test.condition);
-  if ('phase' in test) return machine.phase === test.phase;
-  if ('operation' in test) return machine.activeOperationId !== null;
-  return machine.presence !== test.presenceIsNot;
+/** Every machine of a list is asked, so what a test compares is found out once. */
+const RULES = UNSCHEDULABLE_REASONS.map((reason) => ({
+  reason,
+  holds: predicateOf(UNSCHEDULABLE[reason].test),
+}));
+
+function predicateOf(test: SchedulableTest): (machine: SchedulableInput) => boolean {
+  if ('service' in test) return ({ service }) => service === test.service;
+  if ('condition' in test) return ({ conditions }) => isTrue(conditions, test.condition);
+  if ('phase' in test) return ({ phase }) => phase === test.phase;
+  if ('operation' in test) return ({ activeOperationId }) => activeOperationId !== null;
+  return ({ presence }) => presence !== test.presenceIsNot;
 }
 
 /** With details: the operation's id, or the condition's message. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { utcTimestamp } from './timestamp.ts';
+import { jsonTimestamp, utcTimestamp } from './timestamp.ts';
 
 /** As PostgreSQL writes it. */
 function written(at: Date, micros: number): string {
@@ -15,6 +15,17 @@ test('a time in UTC is read to the millisecond', () => {
   fc.assert(
     fc.property(time, fc.nat(999), (at, micros) => {
       expect(utcTimestamp(written(at, micros))).toEqual(at);
+    }),
+  );
+});
+
+test('a time in JSON is read to the millisecond, in any zone', () => {
+  const time = fc.date({ min: new Date('0100-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
+  fc.assert(
+    fc.property(time, fc.nat(999), (at, micros) => {
+      const inUtc = written(at, micros).replace(' ', 'T');
+      expect(jsonTimestamp(`${inUtc}:00`)).toEqual(at);
+      expect(jsonTimestamp(inUtc.replace(/\+00$/, '+05:30')).getTime()).toBe(at.getTime() - 19_800_000);
     }),
   );
 });

@@ -3,12 +3,24 @@
  * or an operation has several. Null: a text of any other form, such as one of another zone, before Christ, or `infinity`.
  */
 export function utcTimestamp(text: string): Date | null {
-  const { length } = text;
-  if (length < 22 || length > 29 || text.charCodeAt(length - 3) !== PLUS || !text.endsWith('00')) return null;
-  if (text.charCodeAt(4) !== MINUS || text.charCodeAt(10) !== SPACE) return null;
+  const end = text.length - 3;
+  return text.charCodeAt(10) === SPACE && text.charCodeAt(end) === PLUS && text.endsWith('00')
+    ? timestampUntil(text, end)
+    : null;
+}
+
+/** Times as PostgreSQL writes them in JSON, such as `2026-11-18T19:33:07.449123+00:00`, in any zone. */
+export function jsonTimestamp(text: string): Date {
+  const inUtc = text.endsWith('+00:00') ? timestampUntil(text, text.length - 6) : null;
+  return inUtc ?? new Date(text);
+}
+
+/** The zone begins at `end`. */
+function timestampUntil(text: string, end: number): Date | null {
+  if (end < 19 || end > 26 || text.charCodeAt(4) !== MINUS) return null;
   const [year, month, day] = [digits(text, 0, 4), digits(text, 5, 7), digits(text, 8, 10)];
   const [hour, minute, second] = [digits(text, 11, 13), digits(text, 14, 16), digits(text, 17, 19)];
-  const at = Date.UTC(year, month - 1, day, hour, minute, second, milliseconds(text, length - 3));
+  const at = Date.UTC(year, month - 1, day, hour, minute, second, milliseconds(text, end));
   // The years up to 99 mean others to Date.UTC.
   return Number.isNaN(at) || year < 100 ? null : new Date(at);
 }

@@ -8,9 +8,9 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { Session } from '../database/database.ts';
 import {
-  MACHINE_COLUMNS,
-  type MachineRow,
-  machineOf,
+  MACHINE_AS_JSON,
+  type MachineJson,
+  machineOfJson,
   OPERATION_COLUMNS,
   type OperationRow,
   operationOf,
@@ -40,13 +40,13 @@ export interface Page<Row> {
 
 export async function listMachines(session: Session, request: PageRequest<Machine>): Promise<Page<Machine>> {
   const { text, values } = machineCondition(request, 2);
-  const rows = await session.run<MachineRow>(
+  const rows = await session.run<MachineJson>(
     statementName('list-machines', request),
-    `SELECT ${MACHINE_COLUMNS} FROM machines WHERE machine_id > $1 AND ${text}
+    `SELECT ${MACHINE_AS_JSON} FROM machines WHERE machine_id > $1 AND ${text}
      ORDER BY machine_id LIMIT ${request.size + 1}`,
     [request.after, ...values],
   );
-  return pageOf(rows.map(machineOf), request.size, (machine) => machine.machineId);
+  return pageOf(rows.map(machineOfJson), request.size, (machine) => machine.machineId);
 }
 
 /** Newest first. */

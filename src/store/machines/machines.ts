@@ -7,7 +7,14 @@ import type { Labels, Machine, MachineSpec } from '../../domain/machine/machine.
 import { phaseLifecycle } from '../../domain/machine/phase.ts';
 import { Coalescer } from '../database/coalescer.ts';
 import { type Database, isStatementError, type Session, untilNotDeadlocked } from '../database/database.ts';
-import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts';
+import {
+  MACHINE_AS_JSON,
+  MACHINE_COLUMNS,
+  type MachineJson,
+  type MachineRow,
+  machineOf,
+  machineOfJson,
+} from '../database/rows.ts';
 import { insertEventsOf } from '../events/append-events.ts';
 import { eventsAsLines } from '../events/event-lines.ts';
 import { preparedAs, scopeCondition } from '../filter/scope-condition.ts';
@@ -188,15 +195,20 @@ export async function findMachines(
   scope: Scope | null,
 ): Promise<Machine[]> {
   const { text, values } = scopeCondition(scope, 2);
-  const rows = await session.run<MachineRow>(preparedAs('read-machines', scope), `${READ} AND ${text}`, [
-    [...new Set(ids)],
+  const wanted = [...new Set(ids)];
+  const rows = await session.run<MachineJson>(preparedAs('read-machines', scope), `${READ} AND ${text}`, [
+    wanted,
     ...values,
   ]);
-  const found = new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
-  return [...new Set(ids)].flatMap((id) => found.get(id) ?? []);
+  const found = new Map<string, Machine>();
+  for (const row of rows) {
+    const machine = machineOfJson(row);
+    found.set(machine.machineId, machine);
+  }
+  return wanted.flatMap((id) => found.get(id) ?? []);
 }
 
-const READ = `SELECT ${MACHINE_COLUMNS} FROM machines WHERE machine_id = ANY($1)`;
+const READ = `SELECT ${MACHINE_AS_JSON} FROM machines WHERE machine_id = ANY($1)`;
 
 /** Reads single machines, many requests in one statement. */
 export class MachineReader {

@@ -1,7 +1,7 @@
 /** A spec in its other shapes: the message of both APIs, and the stored JSON. */
 import type { MachineSpec } from '../machine.ts';
 import { SPEC_FIELD_NAMES, SPEC_FIELDS, SPEC_GROUP_NAMES, type SpecGroupName } from './spec-field.ts';
-import { keysOf, type SpecValue, specText, specValue, withSpecValue } from './spec-value.ts';
+import { keysOf, type SpecValue, withSpecValue } from './spec-value.ts';
 
 const EMPTY_VALUES = { text: '', list: [] } as const satisfies Record<string, SpecValue>;
 
@@ -44,6 +44,8 @@ const MESSAGE_FIELDS = SPEC_FIELD_NAMES.map((name) => {
   return {
     name,
     group: part === '' ? null : (key as SpecGroupName),
+    /** As the spec has it, where the message has `key` or `part`. */
+    stored: part === '' ? key : part,
     key: camelCase(key),
     part: camelCase(part),
   };
@@ -61,17 +63,22 @@ export function specOfMessage(message: SpecMessage | undefined): MachineSpec {
 /** The fields of each group, and those of none: every machine of a page passes here. */
 const SINGLE_FIELDS = MESSAGE_FIELDS.filter(({ group }) => group === null);
 const GROUPS = SPEC_GROUP_NAMES.map((group) => ({
+  group,
   key: camelCase(group),
   fields: MESSAGE_FIELDS.filter((field) => field.group === group),
 }));
 
+type Values = Readonly<Record<string, SpecValue>>;
+
 export function messageOfSpec(spec: MachineSpec): SpecInit {
+  const values: Values = spec as unknown as Values;
   const message: Nested = {};
-  for (const { name, key } of SINGLE_FIELDS) message[key] = copied(specValue(spec, name));
-  for (const { key, fields } of GROUPS) {
-    if (fields.every(({ name }) => specText(spec, name) === '')) continue;
+  for (const { stored, key } of SINGLE_FIELDS) message[key] = copied(values[stored] as SpecValue);
+  for (const { group, key, fields } of GROUPS) {
+    const grouped = spec[group] as Values;
+    if (fields.every(({ stored }) => grouped[stored]?.length === 0)) continue;
     const parts: Record<string, SpecValue> = {};
-    for (const { name, part } of fields) parts[part] = copied(specValue(spec, name));
+    for (const { stored, part } of fields) parts[part] = copied(grouped[stored] as SpecValue);
     message[key] = parts;
   }
   return message as SpecInit;

@@ -166,7 +166,14 @@ function scalarWriter(number: number, scalar: ScalarType): ValueWriter {
       };
     case ScalarType.INT64:
       return (value) => {
-        if (typeof value !== 'bigint' || BigInt.asIntN(64, value) !== value) throw new NotOurs();
+        if (typeof value !== 'bigint') throw new NotOurs();
+        const number = Number(value);
+        if (number >= 0 && number <= Number.MAX_SAFE_INTEGER) {
+          writer.varint(varintTag);
+          writer.uint53(number);
+          return;
+        }
+        if (BigInt.asIntN(64, value) !== value) throw new NotOurs();
         writer.varint(varintTag);
         writer.int64(value);
       };

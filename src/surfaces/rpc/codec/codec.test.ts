@@ -34,7 +34,10 @@ const SCALARS: Partial<Record<ScalarType, fc.Arbitrary<unknown>>> = {
   [ScalarType.BOOL]: fc.boolean(),
   [ScalarType.INT32]: fc.integer(),
   [ScalarType.UINT32]: fc.nat(0xffffffff),
-  [ScalarType.INT64]: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  [ScalarType.INT64]: fc.oneof(
+    fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+    fc.constantFrom(2n ** 32n - 1n, 2n ** 32n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n),
+  ),
   [ScalarType.DOUBLE]: fc.double(),
   [ScalarType.BYTES]: fc.uint8Array({ maxLength: 200 }),
 };

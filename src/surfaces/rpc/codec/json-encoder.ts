@@ -14,6 +14,7 @@ import {
 } from '@bufbuild/protobuf';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { inOrder, NotOurs, presenceOf } from './field-presence.ts';
+import { secondText } from './second-text.ts';
 
 type Init = MessageInitShape<DescMessage>;
 type Fields = Readonly<Record<string, unknown>>;
@@ -105,7 +106,7 @@ function mapText(values: unknown, text: ValueText): string {
   for (const key of Object.keys(values)) {
     // The library loses an entry of this name.
     if (key === '__proto__') throw new NotOurs();
-    const entry = `${JSON.stringify(key)}:${text((values as Fields)[key])}`;
+    const entry = `${quoted(key)}:${text((values as Fields)[key])}`;
     map += map.length === 1 ? entry : `,${entry}`;
   }
   return `${map}}`;
@@ -121,6 +122,13 @@ function messageValue(desc: DescMessage): ValueText {
   };
 }
 
+/** Nothing that JSON.stringify would escape, and no half of a surrogate pair: nearly all texts are such. */
+const PLAIN = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
+
+function quoted(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
 const FIRST_SECOND = Date.parse('0001-01-01T00:00:00Z') / 1000;
 const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000;
 
@@ -129,8 +137,7 @@ function timestampText(value: unknown): string {
   const whole = Number(seconds ?? 0n);
   if (!(whole >= FIRST_SECOND && whole <= LAST_SECOND) || !(nanos >= 0 && nanos < 1_000_000_000))
     throw new NotOurs();
-  const date = new Date(whole * 1000).toISOString();
-  const second = date.slice(0, 19);
+  const second = secondText(whole);
   if (nanos === 0) return `"${second}Z"`;
   const digits = String(nanos).padStart(9, '0');
   const length = digits.endsWith('000000') ? 3 : digits.endsWith('000') ? 6 : 9;
@@ -155,7 +162,7 @@ function plainValue(field: {
     case ScalarType.STRING:
       return (value) => {
         if (typeof value !== 'string') throw new NotOurs();
-        return JSON.stringify(value);
+        return quoted(value);
       };
     case ScalarType.BOOL:
       return (value) => {

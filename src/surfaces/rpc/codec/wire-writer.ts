@@ -45,14 +45,20 @@ export class WireWriter {
     else this.int64(BigInt(value));
   }
 
+  /** Any number that is exact: nearly all of 64 bits are times and sizes, and big integers are slow. */
+  uint53(value: number): void {
+    if (value < TWO_32) this.varint(value);
+    else this.#halves(value % TWO_32, Math.floor(value / TWO_32));
+  }
+
   int64(value: bigint): void {
     const whole = BigInt.asUintN(64, value);
-    let low = Number(whole & 0xffff_ffffn);
-    let high = Number(whole >> 32n);
-    if (high === 0) {
-      this.varint(low);
-      return;
-    }
+    this.#halves(Number(whole & 0xffff_ffffn), Number(whole >> 32n));
+  }
+
+  #halves(lowest: number, highest: number): void {
+    let low = lowest;
+    let high = highest;
     this.#room(10);
     const bytes = this.#bytes;
     while (high > 0) {

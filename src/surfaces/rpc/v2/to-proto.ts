@@ -1,8 +1,7 @@
 /** Maps the domain to baremetal.v2. Enum names are the same on both sides, so the enums are the tables. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Agent } from '../../../domain/agent/agent.ts';
-import { CONDITION_TYPES } from '../../../domain/condition/condition.ts';
+import { CONDITION_TYPES, type Conditions } from '../../../domain/condition/condition.ts';
 import { upstreamDiffers } from '../../../domain/condition/drift.ts';
 import type { Locating } from '../../../domain/hardware/locating.ts';
 import { messageOfSummary } from '../../../domain/hardware/summary-message.ts';
@@ -20,10 +19,12 @@ import { overallProgress, retryCount, type Step } from '../../../domain/operatio
 import type { StepState } from '../../../domain/operation/step-state.ts';
 import {
   type AgentSchema,
+  type ConditionSchema,
   EffectiveState_Value,
   type LocatingSchema,
   type MachineSchema,
   MachineStatus_Phase,
+  type MachineStatusSchema,
   type MaintenanceSchema,
 } from '../../../gen/baremetal/v2/machine_pb.ts';
 import {
@@ -35,6 +36,7 @@ import {
   type StepStatusSchema,
 } from '../../../gen/baremetal/v2/operation_pb.ts';
 import { NO_STALLS, type Stalls } from '../../../store/operations/stalled-operations.ts';
+import { timestampOf, timestampOfText } from '../timestamp-message.ts';
 import { stallMessage, stallOfOperation } from './stall-message.ts';
 
 /** What is read beside a machine's row; nothing of it in the answer to a change. */
@@ -46,61 +48,75 @@ export interface BesideMachine {
 
 export function machineMessage(
   machine: Machine,
-  { agent, upstreamSeenAt, stalls }: BesideMachine = {},
+  beside: BesideMachine = {},
 ): MessageInitShape<typeof MachineSchema> {
-  const { spec, conditions } = machine;
-  const stall = machine.activeOperationId === null ? undefined : stalls?.get(machine.activeOperationId);
   return {
     machineId: machine.machineId,
     labels: { ...machine.labels },
-    spec: messageOfSpec(spec),
-    status: {
-      phase: MachineStatus_Phase[machine.phase],
-      effectiveState: EffectiveState_Value[effectiveState(machine)],
-      activeOperationId: machine.activeOperationId ?? '',
-      conditions: CONDITION_TYPES.flatMap((type) => {
-        const condition = conditions[type];
-        if (!condition) return [];
-        const { status, reason, message } = condition;
-        return [
-          {
-            type,
-            status,
-            reason,
-            message,
-            lastTransition: timestampFromMs(Date.parse(condition.lastTransition)),
-          },
-        ];
-      }),
-      effectiveSince: timestampFromDate(machine.effectiveSince),
-      ...(machine.service && { serviceSince: timestampFromDate(machine.serviceSince) }),
-      ...(machine.install && { installSince: timestampFromDate(machine.installSince) }),
-      service: machine.service ?? '',
-      install: machine.install ?? '',
-      presence: machine.presence ?? '',
-      pool: machine.pool ?? '',
-      ...schedulableFields(machine),
-      ...availabilityFields(machine),
-      ...(machine.enteredServiceAt && { enteredServiceAt: timestampFromDate(machine.enteredServiceAt) }),
-      activeOperationType: machine.activeOperationType ?? '',
-      ...(machine.maintenance && { maintenance: maintenanceMessage(machine, machine.maintenance) }),
-      ...(machine.locating && { locating: locatingMessage(machine.locating) }),
-      ...(stall && { stalled: stallMessage(stall) }),
-      ...(machine.hardware && { hardware: messageOfSummary(machine.hardware) }),
-      lemonScore: machine.lemonScore,
-      ...(agent && { agent: agentMessage(agent) }),
-      ...(machine.observed && {
-        observed: {
-          ...machine.observed,
-          differs: upstreamDiffers(machine),
-          at: timestampFromMs(Date.parse(machine.observed.at)),
-          ...(upstreamSeenAt && { seenAt: timestampFromDate(upstreamSeenAt) }),
-        },
-      }),
-    },
-    createdAt: timestampFromDate(machine.createdAt),
-    updatedAt: timestampFromDate(machine.updatedAt),
+    spec: messageOfSpec(machine.spec),
+    status: statusMessage(machine, beside),
+    createdAt: timestampOf(machine.createdAt),
+    updatedAt: timestampOf(machine.updatedAt),
   };
+}
+
+type StatusMessage = Exclude<
+  MessageInitShape<typeof MachineStatusSchema>,
+  { readonly $typeName: 'baremetal.v2.MachineStatus' }
+>;
+
+/** What most machines lack is added one by one: every machine of a page passes here. */
+function statusMessage(machine: Machine, { agent, upstreamSeenAt, stalls }: BesideMachine): StatusMessage {
+  const { available, reason: unavailableReason, message: unavailableMessage } = availability(machine);
+  const { schedulable: isSchedulable, reason: unschedulableReason, message } = schedulable(machine);
+  const status: StatusMessage = {
+    phase: MachineStatus_Phase[machine.phase],
+    effectiveState: EffectiveState_Value[effectiveState(machine)],
+    activeOperationId: machine.activeOperationId ?? '',
+    conditions: conditionMessages(machine.conditions),
+    effectiveSince: timestampOf(machine.effectiveSince),
+    service: machine.service ?? '',
+    install: machine.install ?? '',
+    presence: machine.presence ?? '',
+    pool: machine.pool ?? '',
+    schedulable: isSchedulable,
+    unschedulableReason: unschedulableReason ?? '',
+    unschedulableMessage: message,
+    unavailableReason: unavailableReason ?? '',
+    unavailableMessage,
+    activeOperationType: machine.activeOperationType ?? '',
+    lemonScore: machine.lemonScore,
+  };
+  const stall = machine.activeOperationId === null ? undefined : stalls?.get(machine.activeOperationId);
+  if (machine.service !== null) status.serviceSince = timestampOf(machine.serviceSince);
+  if (machine.install !== null) status.installSince = timestampOf(machine.installSince);
+  if (available !== null) status.available = available;
+  if (machine.enteredServiceAt !== null) status.enteredServiceAt = timestampOf(machine.enteredServiceAt);
+  if (machine.maintenance !== null) status.maintenance = maintenanceMessage(machine, machine.maintenance);
+  if (machine.locating !== null) status.locating = locatingMessage(machine.locating);
+  if (stall !== undefined) status.stalled = stallMessage(stall);
+  if (machine.hardware !== null) status.hardware = messageOfSummary(machine.hardware);
+  if (agent !== undefined) status.agent = agentMessage(agent);
+  if (machine.observed !== null)
+    status.observed = {
+      ...machine.observed,
+      differs: upstreamDiffers(machine),
+      at: timestampOfText(machine.observed.at),
+      ...(upstreamSeenAt && { seenAt: timestampOf(upstreamSeenAt) }),
+    };
+  return status;
+}
+
+function conditionMessages(conditions: Conditions): MessageInitShape<typeof ConditionSchema>[] {
+  const messages: MessageInitShape<typeof ConditionSchema>[] = [];
+  for (const type of CONDITION_TYPES) {
+    const condition = conditions[type];
+    if (!condition) continue;
+    const { status, reason, message } = condition;
+    const lastTransition = timestampOfText(condition.lastTransition);
+    messages.push({ type, status, reason, message, lastTransition });
+  }
+  return messages;
 }
 
 export function schedulableFields(machine: Machine) {
@@ -115,8 +131,8 @@ export function schedulableFields(machine: Machine) {
 export function locatingMessage(locating: Locating): MessageInitShape<typeof LocatingSchema> {
   const { since, until, by, problem } = locating;
   return {
-    since: timestampFromMs(Date.parse(since)),
-    until: timestampFromMs(Date.parse(until)),
+    since: timestampOfText(since),
+    until: timestampOfText(until),
     by,
     problem,
   };
@@ -127,8 +143,8 @@ function maintenanceMessage(
   { since, until, reason, by, exitsByItself }: Maintenance,
 ): MessageInitShape<typeof MaintenanceSchema> {
   return {
-    since: timestampFromMs(Date.parse(since)),
-    ...(until !== null && { until: timestampFromMs(Date.parse(until)) }),
+    since: timestampOfText(since),
+    ...(until !== null && { until: timestampOfText(until) }),
     ...{ reason, by, exitsByItself },
     overdue: isMaintenanceOverdue(machine, new Date()),
   };
@@ -154,10 +170,10 @@ function agentMessage({ facts, registeredAt, vitals }: Agent): MessageInitShape<
       privateIp: facts.privateIp,
       gpus: facts.gpus.map(({ model, count }) => ({ model, count })),
     }),
-    ...(registeredAt && { registeredAt: timestampFromDate(registeredAt) }),
+    ...(registeredAt && { registeredAt: timestampOf(registeredAt) }),
     agentVersion,
-    ...(lastKeepaliveAt && { lastKeepalive: timestampFromDate(lastKeepaliveAt) }),
-    ...(expiresAt && { expiresAt: timestampFromDate(expiresAt) }),
+    ...(lastKeepaliveAt && { lastKeepalive: timestampOf(lastKeepaliveAt) }),
+    ...(expiresAt && { expiresAt: timestampOf(expiresAt) }),
     metrics: { ...metrics },
   };
 }
@@ -191,9 +207,9 @@ export function operationMessage(
         details: { step: error.step, attempts: String(error.attempts), failure_class: error.failureClass },
       },
     }),
-    createdAt: timestampFromDate(operation.createdAt),
-    ...(operation.startedAt && { startedAt: timestampFromDate(operation.startedAt) }),
-    ...(operation.finishedAt && { finishedAt: timestampFromDate(operation.finishedAt) }),
+    createdAt: timestampOf(operation.createdAt),
+    ...(operation.startedAt && { startedAt: timestampOf(operation.startedAt) }),
+    ...(operation.finishedAt && { finishedAt: timestampOf(operation.finishedAt) }),
     planId: operation.planId,
     steps: operation.steps.map((step) => stepMessage(step, stall)),
     ...(stall && { stalled: stallMessage(stall) }),
@@ -215,8 +231,8 @@ function approvalMessage({
 }: Approval): MessageInitShape<typeof ApprovalSchema> {
   return {
     ...same,
-    expiresAt: timestampFromMs(Date.parse(expiresAt)),
-    ...(decidedAt && { decidedAt: timestampFromMs(Date.parse(decidedAt)) }),
+    expiresAt: timestampOfText(expiresAt),
+    ...(decidedAt && { decidedAt: timestampOfText(decidedAt) }),
   };
 }
 
@@ -225,8 +241,8 @@ function stepMessage(step: Step, stall: Stall | null): MessageInitShape<typeof S
     name: step.name,
     state: STEP_STATES[step.state],
     retryCount: retryCount(step),
-    ...(step.startedAt && { startedAt: timestampFromMs(Date.parse(step.startedAt)) }),
-    ...(step.finishedAt && { finishedAt: timestampFromMs(Date.parse(step.finishedAt)) }),
+    ...(step.startedAt && { startedAt: timestampOfText(step.startedAt) }),
+    ...(step.finishedAt && { finishedAt: timestampOfText(step.finishedAt) }),
     message: step.message,
     kind: step.kind,
     progressPercent: step.progress,
