@@ -2,13 +2,13 @@
 
 import { randomUUID } from 'node:crypto';
 import { type RequestListener, type Server, STATUS_CODES } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { TrustedProxies } from './access/trusted-proxies.ts';
 import { API_HEADERS, addApiHeaders } from './api-headers.ts';
 import { badBodyText, unreadableHost, unreadableUrl } from './bad-body.ts';
 import { readJsonBodies } from './json-body.ts';
+import { closeAfterAnswer, crowdOf } from './limits/crowd.ts';
 import { DEFAULT_BODY_BYTES } from './limits/message-limits.ts';
 import { guardSessions, type SessionLimits } from './limits/session-guard.ts';
 import { closeStalledSockets } from './limits/stalled-sockets.ts';
@@ -17,6 +17,7 @@ import type { Readiness } from './readiness.ts';
 import { HEALTH_ROUTES } from './rest/api/health-api.ts';
 import { serveRoutes } from './rest/serve-routes.ts';
 import { mountConnect } from './rpc/connect-mount.ts';
+import { serveUnaryCalls } from './rpc/connect-unary.ts';
 import type { CallDependencies, Service } from './rpc/service.ts';
 import { createSecureHttpServer } from './tls/secure-http-server.ts';
 import type { TlsSource } from './tls/tls-source.ts';
@@ -67,14 +68,10 @@ const STALLED_MS = 60_000;
 const LATENESS_CHECK_MS = 500;
 /** Delays of the event loop that are older than this no longer count. */
 const LATENESS_MEMORY_MS = 60_000;
-/**
- * With more connections than this, each answer closes its connection. They are those of agents, which would be idle
- * for the rest of a minute; each is a file descriptor. A proxy that reuses its connections has far fewer.
- */
-const CROWD = 4_000;
 
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
   let draining = false;
+  let closing = false;
   const limits = options.limits ?? SLOW_LIMITS;
   const { tls } = options;
   const app = fastify<Server>({
@@ -94,20 +91,14 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     clientErrorHandler: refuseUnparsed,
   });
   const stopClosing = closeStalledSockets(app.server, options.sessions?.stalledMs ?? STALLED_MS);
-  let open = 0;
-  app.server.on('connection', (socket) => {
-    open += 1;
-    socket.once('close', () => {
-      open -= 1;
-    });
-  });
+  const isCrowded = crowdOf(app.server);
   if (tls && options.sessions) guardSessions(app.server, options.sessions);
   app.addHook('onClose', async () => stopClosing());
   nameCallers(app, options.dependencies.proxies);
   addApiHeaders(app);
   dropUnreadBodies(app);
   app.addHook('onRequest', (request, reply, done) => {
-    if (open > CROWD) closeAfterAnswer(request, reply);
+    if (isCrowded()) closeAfterAnswer(reply.raw);
     const problem = unreadableUrl(request.url) ?? unreadableHost(request.headers);
     if (problem) done(problem);
     // Its body is not read for nothing.
@@ -144,6 +135,8 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     });
   }
   await app.register(async (scope) => mountConnect(scope, { ...options, notFound: answerNotFound }));
+  await app.ready();
+  serveUnaryCalls(app.server, { ...options, isClosing: () => closing, isCrowded });
   await app.listen({ host: options.host, port: options.port, backlog: BACKLOG });
   return {
     port: boundPort(app),
@@ -151,6 +144,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
       draining = true;
     },
     stop: async (graceMs) => {
+      closing = true;
       const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
       await app.close();
       clearTimeout(timer);
@@ -174,12 +168,6 @@ function nameCallers(app: FastifyInstance<Server>, proxies: TrustedProxies): voi
 /** Events name the request, so its id is one of its own, whichever process served it. */
 function randomRequestId(): string {
   return randomUUID();
-}
-
-function closeAfterAnswer({ raw }: FastifyRequest, reply: FastifyReply): void {
-  if (raw.httpVersionMajor < 2) reply.header('connection', 'close');
-  // HTTP/2 has no such header: the connection takes no new streams and ends after those that it has.
-  else (raw as unknown as Http2ServerRequest).stream.session?.close();
 }
 
 function answerNotFound(request: FastifyRequest, reply: FastifyReply): void {

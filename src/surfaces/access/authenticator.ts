@@ -8,8 +8,8 @@ import type { RequestLimits } from '../limits/request-limits.ts';
 import type { Credentials } from './credentials.ts';
 
 export interface WayIn {
-  /** Null: the credentials are of another kind. A fault: they are of this kind and not valid. */
-  identify(credentials: Credentials): Promise<Identity> | null;
+  /** Null: the credentials are of another kind. A fault: they are of this kind and not valid. At once where it is known. */
+  identify(credentials: Credentials): Identity | Promise<Identity> | null;
   /** Empties what is cached, because credentials may have been revoked. */
   forget(): void;
 }
@@ -32,7 +32,12 @@ export class Authenticator {
     this.#onUse = onUse;
   }
 
-  caller(credentials: Credentials): Promise<Caller> {
+  async caller(credentials: Credentials): Promise<Caller> {
+    return this.callerNow(credentials);
+  }
+
+  /** The same without a promise where the identity is known: a busy client's calls all are such. Throws a refusal, too. */
+  callerNow(credentials: Credentials): Caller | Promise<Caller> {
     return this.#identify(credentials, (error) => this.#refused(credentials, error));
   }
 
@@ -40,23 +45,28 @@ export class Authenticator {
    * Of a caller that was let in before, whose stream or call is still open. It is no guess: wrong credentials of its address neither
    * count nor hide the refusal, or a flood of them would keep the stream of a revoked token open.
    */
-  callerAgain(credentials: Credentials): Promise<Caller> {
+  async callerAgain(credentials: Credentials): Promise<Caller> {
     return this.#identify(credentials, (error) => {
       throw error;
     });
   }
 
-  async #identify(credentials: Credentials, refuse: (error: unknown) => never): Promise<Caller> {
+  #identify(credentials: Credentials, refuse: (error: unknown) => never): Caller | Promise<Caller> {
     for (const wayIn of this.#waysIn) {
-      const identifying = wayIn.identify(credentials);
-      if (!identifying) continue;
-      const identity = await identifying.catch(refuse);
-      const caller = { ...identity, address: credentials.address };
-      this.#onUse(caller);
-      return caller;
+      const identity = identifiedBy(wayIn, credentials, refuse);
+      if (identity === null) continue;
+      return identity instanceof Promise
+        ? identity.then((found) => this.#letIn(found, credentials), refuse)
+        : this.#letIn(identity, credentials);
     }
     this.#limits?.countAddress(credentials.address);
     throw unauthenticated('a bearer token is required');
+  }
+
+  #letIn(identity: Identity, { address }: Credentials): Caller {
+    const caller = { ...identity, address };
+    this.#onUse(caller);
+    return caller;
   }
 
   /** A guesser gets another refusal, which says how long to wait. */
@@ -75,6 +85,14 @@ export class Authenticator {
   forget(): void {
     this.#changes += 1;
     for (const wayIn of this.#waysIn) wayIn.forget();
+  }
+}
+
+function identifiedBy(wayIn: WayIn, credentials: Credentials, refuse: (error: unknown) => never) {
+  try {
+    return wayIn.identify(credentials);
+  } catch (error) {
+    return refuse(error);
   }
 }
 

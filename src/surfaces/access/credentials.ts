@@ -1,4 +1,5 @@
 /** What a call brings along to prove who is calling, the same on every surface. */
+import type { IncomingMessage } from 'node:http';
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { DetailedPeerCertificate, PeerCertificate, TLSSocket } from 'node:tls';
 import type * as grpc from '@grpc/grpc-js';
@@ -22,23 +23,28 @@ export interface Credentials {
 /** On every call of every API: why it is made. */
 export const REASON_HEADER = 'ingot-reason';
 
-export function credentialsOfRequest(request: FastifyRequest): Credentials {
-  const { authorization, cookie } = request.headers;
-  const { socket } = request.raw;
+export function credentialsOfRequest({ raw, ip }: FastifyRequest): Credentials {
+  return credentialsOfMessage(raw, ip);
+}
+
+/** The same of a request that is read without fastify; `address` is that of its caller. */
+export function credentialsOfMessage(message: IncomingMessage, address: string): Credentials {
+  const { headers } = message;
+  const socket = message.socket as TLSSocket;
   return {
-    authorization,
-    cookie,
-    certificate: verifiedCertificate(socket as TLSSocket),
-    address: request.ip,
+    authorization: headers.authorization,
+    cookie: headers.cookie,
+    certificate: verifiedCertificate(socket),
+    address,
     source: {
-      method: request.method,
-      host: request.host,
-      protocol: request.protocol,
-      origin: request.headers.origin,
-      fetchSite: headerText(request.headers['sec-fetch-site']),
-      isUnattended: request.headers['x-ingot-unattended'] !== undefined,
+      method: message.method ?? '',
+      host: headers.host ?? headerText(headers[':authority']) ?? '',
+      protocol: socket.encrypted ? 'https' : 'http',
+      origin: headers.origin,
+      fetchSite: headerText(headers['sec-fetch-site']),
+      isUnattended: headers['x-ingot-unattended'] !== undefined,
     },
-    reason: headerText(request.headers[REASON_HEADER]),
+    reason: headerText(headers[REASON_HEADER]),
   };
 }
 

@@ -27,7 +27,7 @@ export class IdentityCache {
     this.#now = now;
   }
 
-  async get(key: string, find: () => Promise<IdentityLookup>): Promise<Identity> {
+  get(key: string, find: () => Promise<IdentityLookup>): Identity | Promise<Identity> {
     const cached = this.#cache.get(key);
     if (cached && cached.until > this.#now()) return cached.identity;
     // Calls of one client that arrive together share one query.

@@ -64,9 +64,18 @@ export function operatorRoutes(): OperatorRoute[] {
   });
 }
 
+/** By service and local name: every call asks for its own several times. */
+const methodNames = new Map<DescService, Map<string, string>>(
+  SERVICES.map((service) => [
+    service,
+    new Map(service.methods.map(({ localName, name }) => [localName, `${service.typeName}/${name}`])),
+  ]),
+);
+
 /** A method as roles and refusals name it. */
 export function methodName(service: DescService, localName: string): string {
-  return `${service.typeName}/${service.method[localName]?.name ?? localName}`;
+  const known = methodNames.get(service)?.get(localName);
+  return known ?? `${service.typeName}/${service.method[localName]?.name ?? localName}`;
 }
 
 export function knownMethods(): string[] {

@@ -22,11 +22,11 @@ export class TokenWayIn implements WayIn {
     this.#cache = new IdentityCache(now);
   }
 
-  identify({ authorization }: Credentials): Promise<Identity> | null {
+  identify({ authorization }: Credentials): Identity | Promise<Identity> | null {
     return authorization === undefined || authorization === '' ? null : this.#ownerOf(authorization);
   }
 
-  async #ownerOf(authorization: string): Promise<Identity> {
+  #ownerOf(authorization: string): Identity | Promise<Identity> {
     const secret = secretOf(authorization);
     return this.#cache.get(tokenKey(secret), async () => {
       const token = await findToken(this.#database, secret);

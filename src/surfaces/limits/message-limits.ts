@@ -46,7 +46,7 @@ export function isDecodedInTurns({ name }: DescMethod, bytes: number): boolean {
 
 /** Such a call is decoded, checked and carried out in slices, so that none of them takes long. */
 export function takesManyIds(methodName: string): boolean {
-  return MANY_IDS_METHODS.has(methodName.slice(methodName.lastIndexOf('/') + 1));
+  return MANY_IDS_METHODS.has(methodName);
 }
 
 export function maxBytesOf({ name, input }: DescMethod): number {

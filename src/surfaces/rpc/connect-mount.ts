@@ -6,7 +6,6 @@ import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { LARGEST_BODY_BYTES } from '../limits/message-limits.ts';
 import { connectContext, connectRoutes } from './connect-routes.ts';
-import { answerUnaryCalls } from './connect-unary.ts';
 import type { CallDependencies, Service } from './service.ts';
 
 export interface ConnectMount {
@@ -25,7 +24,6 @@ export function mountConnect(scope: FastifyInstance, mount: ConnectMount): void 
     if (handlers.has(pathOf(request))) done();
     else mount.notFound(request, reply);
   });
-  answerUnaryCalls(scope, mount.services, mount.dependencies);
   fastifyConnectPlugin(
     collecting(scope, handlers),
     {

@@ -1,14 +1,17 @@
 /**
- * Answers the unary calls of Connect that nearly all clients make, without the library: it makes a request, a response, headers and
- * an abort controller of its own for each call, and they cost more than the call. A success is written here, and nothing else: a
- * refusal, a message that can't be decoded, and whatever is unusual about a request go on to the library, with the caller that was
- * found and the body that was read, so that every error is worded and encoded in one place.
+ * Answers the unary calls of Connect that nearly all clients make, in front of fastify and without the library: routes, hooks, a
+ * request, a response, headers and an abort controller of their own for each call cost more than the call. A success is written
+ * here, and nothing else: a refusal, a message that can't be decoded, and whatever is unusual about a request go on to fastify and the
+ * library, with the caller that was found and the body that was read, so that every error is worded and encoded in one place.
  */
 import { isUtf8 } from 'node:buffer';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { type DescMethod, fromBinary, fromJson, type JsonValue } from '@bufbuild/protobuf';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Credentials, credentialsOfRequest } from '../access/credentials.ts';
+import type { FastifyRequest } from 'fastify';
+import { type Credentials, credentialsOfMessage } from '../access/credentials.ts';
+import { API_HEADERS } from '../api-headers.ts';
+import { unreadableHost } from '../bad-body.ts';
+import { closeAfterAnswer } from '../limits/crowd.ts';
 import {
   checkBinary,
   checkJson,
@@ -17,13 +20,13 @@ import {
   requestTooLarge,
   takesManyIds,
 } from '../limits/message-limits.ts';
-import { askForBody } from '../limits/unread-body.ts';
+import { flatMessage } from './codec/flat-json.ts';
 import { compressedAs, responseEncoding } from './connect-compression.ts';
 import { encodeInSlices, jsonInSlices } from './encode-in-slices.ts';
 import { takesNumberTexts } from './number-texts.ts';
 import {
   type AdmittedCall,
-  admitCall,
+  admitCallNow,
   type CallDependencies,
   CallFailed,
   callUnary,
@@ -37,11 +40,11 @@ export type Handover =
   | { readonly failed: CallFailed }
   | { readonly call: AdmittedCall; readonly body: Buffer };
 
-const handovers = new WeakMap<FastifyRequest, Handover>();
+const handovers = new WeakMap<IncomingMessage, Handover>();
 
 /** Undefined: the library does all of it. */
-export function handoverOf(request: FastifyRequest): Handover | undefined {
-  return handovers.get(request);
+export function handoverOf({ raw }: FastifyRequest): Handover | undefined {
+  return handovers.get(raw);
 }
 
 interface Target {
@@ -49,95 +52,175 @@ interface Target {
   readonly method: DescMethod;
 }
 
-const FORMATS: Readonly<Record<string, 'json' | 'binary'>> = {
+type Format = 'json' | 'binary';
+
+const FORMATS: Readonly<Record<string, Format>> = {
   'application/json': 'json',
   'application/proto': 'binary',
 };
 
-/** In the scope of the library's routes, before they read anything. */
-export function answerUnaryCalls(
-  scope: FastifyInstance,
-  services: readonly Service[],
-  dependencies: CallDependencies,
-): void {
-  const targets = new Map<string, Target>();
-  for (const service of services)
-    for (const method of service.desc.methods)
-      if (method.methodKind === 'unary' && !takesNumberTexts(method) && !takesManyIds(method.name))
-        targets.set(`/${service.desc.typeName}/${method.name}`, { service, method });
-  scope.addHook('onRequest', (request, reply, done) => {
-    const target = targets.get(request.url);
-    const format = FORMATS[request.headers['content-type'] ?? ''];
-    if (target === undefined || format === undefined || !isUsual(request)) return done();
-    const answering = answer({ target, format, request, reply }, dependencies);
-    answering.then((answered) => (answered ? undefined : done()), done);
-  });
+export interface UnaryOptions {
+  readonly services: readonly Service[];
+  readonly dependencies: CallDependencies;
+  /** Fastify answers everything then, and refuses it. */
+  readonly isClosing: () => boolean;
+  /** Each answer ends its connection then. */
+  readonly isCrowded: () => boolean;
 }
 
-/** No deadline, which the library keeps, and no compression of the request. */
-function isUsual({ method, headers }: FastifyRequest): boolean {
-  return (
-    method === 'POST' &&
-    headers['connect-timeout-ms'] === undefined &&
-    (headers['content-encoding'] ?? 'identity') === 'identity'
-  );
+/** Takes over what it can of the requests of a port. */
+export function serveUnaryCalls(server: Server, options: UnaryOptions): void {
+  const calls = new UnaryCalls(options);
+  const others = server.listeners('request') as RequestListener[];
+  server.removeAllListeners('request');
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const pass = () => {
+      for (const other of others) other.call(server, request, response);
+    };
+    if (!calls.take(request, response, pass)) pass();
+  });
 }
 
 interface Exchange {
   readonly target: Target;
-  readonly format: 'json' | 'binary';
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+  readonly format: Format;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
-/** False: the library goes on. */
-async function answer(exchange: Exchange, dependencies: CallDependencies): Promise<boolean> {
-  const { target, format, request, reply } = exchange;
-  const { service, method } = target;
-  const credentials: Credentials = credentialsOfRequest(request);
-  let admitted: AdmittedCall | null = null;
-  try {
-    const call = await admitCall({ service, method: method.localName, credentials }, dependencies);
-    admitted = call;
-    askForBody(request.raw);
-    const body = await readBody(request, maxBytesOf(method));
-    // The client is gone.
-    if (body === null) return true;
-    const message = isDecodedInTurns(method, body.length) ? null : decoded(method, format, body);
-    if (message === null) {
-      handovers.set(request, { call, body });
+class UnaryCalls {
+  readonly #options: UnaryOptions;
+  readonly #targets = new Map<string | undefined, Target>();
+  /** The last that was found to be one: requests of a client name the same. */
+  #readableHost: string | undefined = undefined;
+
+  constructor(options: UnaryOptions) {
+    this.#options = options;
+    for (const service of options.services)
+      for (const method of service.desc.methods)
+        if (method.methodKind === 'unary' && !takesNumberTexts(method) && !takesManyIds(method.name))
+          this.#targets.set(`/${service.desc.typeName}/${method.name}`, { service, method });
+  }
+
+  /** False: fastify answers it. What turns out later to be for fastify is passed on. */
+  take(request: IncomingMessage, response: ServerResponse, pass: () => void): boolean {
+    const target = this.#targets.get(request.url);
+    const format = FORMATS[request.headers['content-type'] ?? ''];
+    if (target === undefined || format === undefined || !this.#isUsual(request)) return false;
+    // What fails without a refusal is tried again by the library, which reports it.
+    this.#answer({ target, format, request, response }).then(
+      (answered) => (answered ? undefined : pass()),
+      pass,
+    );
+    return true;
+  }
+
+  /** No deadline, which the library keeps, no compression of the request, and nothing that fastify would refuse or ask for. */
+  #isUsual({ method, headers }: IncomingMessage): boolean {
+    return (
+      method === 'POST' &&
+      headers['connect-timeout-ms'] === undefined &&
+      (headers['content-encoding'] ?? 'identity') === 'identity' &&
+      headers.expect === undefined &&
+      !this.#options.isClosing() &&
+      this.#isReadable(headers.host)
+    );
+  }
+
+  #isReadable(host: string | undefined): boolean {
+    if (host === this.#readableHost) return true;
+    if (unreadableHost({ host }) !== null) return false;
+    this.#readableHost = host;
+    return true;
+  }
+
+  /** False: the library goes on. */
+  async #answer(exchange: Exchange): Promise<boolean> {
+    const { target, format, request, response } = exchange;
+    const { service, method } = target;
+    const { dependencies } = this.#options;
+    let admitted: AdmittedCall | null = null;
+    try {
+      const admission = admitCallNow(
+        { service, method: method.localName, credentials: this.#credentialsOf(request) },
+        dependencies,
+      );
+      const call = admission instanceof Promise ? await admission : admission;
+      admitted = call;
+      const body = await readBody(request, maxBytesOf(method));
+      // The client is gone.
+      if (body === null) return true;
+      const message = isDecodedInTurns(method, body.length) ? null : decoded(method, format, body);
+      if (message === null) {
+        handovers.set(request, { call, body });
+        return false;
+      }
+      const answered = await callUnary(new ReadCall(call, response, message), dependencies);
+      const encode = format === 'json' ? jsonInSlices : encodeInSlices;
+      const encoded = encode(method.output, answered);
+      await this.#send(exchange, encoded instanceof Promise ? await encoded : encoded);
+      return true;
+    } catch (error) {
+      if (error instanceof CallFailed) handovers.set(request, { failed: error });
+      else if (admitted) handovers.set(request, { failed: failedCall(admitted, dependencies, error) });
+      else throw error;
       return false;
     }
-    const answered = await callUnary(new ReadCall(call, reply.raw, message), dependencies);
-    const encode = format === 'json' ? jsonInSlices : encodeInSlices;
-    await send(exchange, await encode(method.output, answered));
-    return true;
-  } catch (error) {
-    if (error instanceof CallFailed) handovers.set(request, { failed: error });
-    else if (admitted) handovers.set(request, { failed: failedCall(admitted, dependencies, error) });
-    else throw error;
-    return false;
+  }
+
+  #credentialsOf(request: IncomingMessage): Credentials {
+    const peer = request.socket.remoteAddress ?? '';
+    const forwarded = request.headers['x-forwarded-for'];
+    const forwardedFor = Array.isArray(forwarded) ? forwarded.join(',') : forwarded;
+    return credentialsOfMessage(request, this.#options.dependencies.proxies.callerOf(peer, forwardedFor));
+  }
+
+  /** A text goes out in one piece with its headers; bytes would be a second one. */
+  #send({ target, format, request, response }: Exchange, encoded: string | Buffer): Promise<void> | null {
+    const length = Buffer.byteLength(encoded);
+    const encoding = responseEncoding(request.headers['accept-encoding'], length, target.method.output);
+    if (encoding === null) {
+      this.#write(response, encoded, [...HEADERS_OF[format], 'content-length', String(length)]);
+      return null;
+    }
+    return compressedAs(encoding, encoded).then((body) => {
+      const headers = ['content-encoding', encoding, 'content-length', String(body.length)];
+      this.#write(response, body, [...HEADERS_OF[format], ...headers]);
+    });
+  }
+
+  #write(response: ServerResponse, body: string | Buffer, headers: string[]): void {
+    if (this.#options.isCrowded()) closeAfterAnswer(response);
+    response.writeHead(200, headers);
+    response.end(body);
   }
 }
 
+const API_HEADER_LIST = Object.entries(API_HEADERS).flat();
+const HEADERS_OF: Readonly<Record<Format, readonly string[]>> = {
+  json: [...API_HEADER_LIST, 'content-type', 'application/json'],
+  binary: [...API_HEADER_LIST, 'content-type', 'application/proto'],
+};
+
 /** Null: the client left before its end. */
-function readBody({ raw, headers }: FastifyRequest, limit: number): Promise<Buffer | null> {
-  if (Number(headers['content-length']) > limit) return Promise.reject(requestTooLarge(limit));
+function readBody(request: IncomingMessage, limit: number): Promise<Buffer | null> {
+  if (Number(request.headers['content-length']) > limit) return Promise.reject(requestTooLarge(limit));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
-    raw.on('data', (chunk: Buffer) => {
+    request.on('data', (chunk: Buffer) => {
       length += chunk.length;
       chunks.push(chunk);
       if (length <= limit) return;
       // What follows is dropped with the answer.
-      raw.pause();
-      raw.removeAllListeners('data');
+      request.pause();
+      request.removeAllListeners('data');
       reject(requestTooLarge(limit));
     });
-    raw.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    raw.once('error', () => resolve(null));
-    raw.once('close', () => resolve(null));
+    request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    const gone = () => resolve(null);
+    request.on('error', gone);
+    request.on('close', gone);
   });
 }
 
@@ -150,7 +233,10 @@ function decoded(method: DescMethod, format: 'json' | 'binary', body: Buffer): o
   }
   if (!isUtf8(body)) return null;
   checkJson(method, body);
-  return orNull(() => fromJson(input, JSON.parse(body.toString('utf8')) as JsonValue));
+  return orNull(() => {
+    const json = JSON.parse(body.toString('utf8')) as JsonValue;
+    return flatMessage(input, json) ?? fromJson(input, json);
+  });
 }
 
 function orNull(decode: () => object): object | null {
@@ -159,21 +245,6 @@ function orNull(decode: () => object): object | null {
   } catch {
     return null;
   }
-}
-
-/** A text goes out in one piece with its headers; bytes would be a second one. */
-async function send({ target, format, request, reply }: Exchange, encoded: string | Buffer): Promise<void> {
-  const length = Buffer.byteLength(encoded);
-  const encoding = responseEncoding(request.headers['accept-encoding'], length, target.method.output);
-  const body = encoding === null ? encoded : await compressedAs(encoding, encoded);
-  reply.hijack();
-  reply.raw.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>),
-    'content-type': format === 'json' ? 'application/json' : 'application/proto',
-    ...(encoding !== null && { 'content-encoding': encoding }),
-    'content-length': encoding === null ? length : Buffer.byteLength(body),
-  });
-  reply.raw.end(body);
 }
 
 /** A call with its message; its signal is made when a handler asks for it. */

@@ -55,7 +55,7 @@ it('gives others their turn in between', async () => {
   expect(turns).toBeGreaterThanOrEqual(10);
 });
 
-async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+async function turnsDuring(work: () => unknown): Promise<number> {
   let turns = 0;
   let isDone = false;
   const count = () => {

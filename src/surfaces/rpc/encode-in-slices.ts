@@ -17,17 +17,25 @@ import { encodeJson } from './codec/json-encoder.ts';
 const SLICE = 100;
 const TEXTS_IN_SLICE = 5_000;
 
-/** After so many bytes that the caller fills. */
-export async function encodeInSlices(
+/** After so many bytes that the caller fills. At once where the answer is short. */
+export function encodeInSlices(
   desc: DescMessage,
   answer: MessageInitShape<DescMessage>,
   headBytes = 0,
-): Promise<Buffer> {
+): Buffer | Promise<Buffer> {
   const texts = longTextsOf(desc, answer);
   if (texts !== null) return encodeTexts(desc, answer, { ...texts, headBytes });
   const list = longListOf(desc, answer);
-  if (list === null) return encodeBinary(desc, answer, headBytes);
-  const { name, entries } = list;
+  return list === null
+    ? encodeBinary(desc, answer, headBytes)
+    : encodeList(desc, answer, { ...list, headBytes });
+}
+
+async function encodeList(
+  desc: DescMessage,
+  answer: MessageInitShape<DescMessage>,
+  { name, entries, headBytes }: LongList & { readonly headBytes: number },
+): Promise<Buffer> {
   const parts = [encodeBinary(desc, { ...answer, [name]: [] }, headBytes)];
   for (let at = 0; at < entries.length; at += SLICE) {
     await nextTurn();
@@ -37,13 +45,19 @@ export async function encodeInSlices(
 }
 
 /** The same as JSON, with the fields that are false, 0 or empty: readers of JSON expect them. */
-export async function jsonInSlices(
+export function jsonInSlices(
   desc: DescMessage,
   answer: MessageInitShape<DescMessage>,
-): Promise<string> {
+): string | Promise<string> {
   const list = longListOf(desc, answer);
-  if (list === null) return jsonWithTexts(desc, answer);
-  const { name, jsonName, entries, entry } = list;
+  return list === null ? jsonWithTexts(desc, answer) : jsonOfList(desc, answer, list);
+}
+
+async function jsonOfList(
+  desc: DescMessage,
+  answer: MessageInitShape<DescMessage>,
+  { name, jsonName, entries, entry }: LongList,
+): Promise<string> {
   const short = JSON.parse(jsonWithTexts(desc, { ...answer, [name]: [] })) as Record<string, JsonValue>;
   const { [jsonName]: _none, ...others } = short;
   const parts: string[] = [];

@@ -196,22 +196,39 @@ async function orAborted(sent: Promise<void>, signal: AbortSignal): Promise<void
 }
 
 /** Before the message is read: a caller that may not make the call costs neither memory nor time for it. */
-export async function admitCall(
+export async function admitCall(call: ArrivingCall, dependencies: CallDependencies): Promise<AdmittedCall> {
+  return admitCallNow(call, dependencies);
+}
+
+/** The same without a promise where the caller is known. Throws a refusal, too. */
+export function admitCallNow(
   { service, method, credentials }: ArrivingCall,
   dependencies: CallDependencies,
-): Promise<AdmittedCall> {
-  const started = { requestId: randomUUID(), startedAt: dependencies.monotonicNow() };
-  const call = { service, method, credentials, ...started };
-  const { changes } = dependencies.authenticator;
-  let caller: Caller | null = null;
-  try {
-    caller = actingCaller(await dependencies.authenticator.caller(credentials), call.requestId, credentials);
-    dependencies.limits.countCall(caller);
-    checkRole(caller, call);
-    return { ...call, caller, changes };
-  } catch (error) {
+): AdmittedCall | Promise<AdmittedCall> {
+  const { authenticator, monotonicNow } = dependencies;
+  const { changes } = authenticator;
+  const call = { service, method, credentials, requestId: randomUUID(), startedAt: monotonicNow(), changes };
+  const refuse = (error: unknown, caller: Caller | null): never => {
     throw failedCall({ ...call, caller }, dependencies, withHttpPort(error, dependencies));
+  };
+  const admit = (found: Caller): AdmittedCall => {
+    let caller: Caller | null = null;
+    try {
+      caller = actingCaller(found, call.requestId, credentials);
+      dependencies.limits.countCall(caller);
+      checkRole(caller, call);
+      return { ...call, caller };
+    } catch (error) {
+      return refuse(error, caller);
+    }
+  };
+  let found: Caller | Promise<Caller>;
+  try {
+    found = authenticator.callerNow(credentials);
+  } catch (error) {
+    return refuse(error, null);
   }
+  return found instanceof Promise ? found.then(admit, (error: unknown) => refuse(error, null)) : admit(found);
 }
 
 /** Who has no credentials yet learns where to get some: `ingot login` asks on the HTTP port how to sign in. */
@@ -232,8 +249,9 @@ async function handleCall<T>(
 ): Promise<T> {
   try {
     if (call.changes !== dependencies.authenticator.changes) await checkAgain(call, dependencies);
-    const request = await call.request();
-    if (takesManyIds(nameOf(call))) {
+    const read = call.request();
+    const request = read instanceof Promise ? await read : read;
+    if (takesManyIds(call.service.desc.method[call.method]?.name ?? '')) {
       await nextTurn();
       checkStorable(request);
       await nextTurn();

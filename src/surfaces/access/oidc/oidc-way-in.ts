@@ -24,13 +24,14 @@ export class OidcWayIn implements WayIn {
     this.#cache = new IdentityCache(now);
   }
 
-  identify({ authorization }: Credentials): Promise<Identity> | null {
+  identify({ authorization }: Credentials): Identity | Promise<Identity> | null {
+    if (this.#issuers.all.length === 0) return null;
     const token = bearerToken(authorization);
-    if (token === null || !JWT.test(token) || this.#issuers.all.length === 0) return null;
+    if (token === null || !JWT.test(token)) return null;
     return this.#ownerOf(token);
   }
 
-  async #ownerOf(token: string): Promise<Identity> {
+  #ownerOf(token: string): Identity | Promise<Identity> {
     if (token.length > MAX_TOKEN) throw unauthenticated(`the token is longer than ${MAX_TOKEN} characters`);
     return this.#cache.get(tokenKey(token), async () => {
       const { issuer, claims, expiresAt } = await this.#issuers.verify(token);
