@@ -12,10 +12,15 @@ export function actingCaller(
   requestId: string,
   { reason }: Pick<Credentials, 'reason'>,
 ): Caller {
-  const { address, via, actor } = caller;
+  const { role, methods, scope, via, issuer, expiresAt, address } = caller;
+  const { kind, id } = caller.actor;
   const given = reason === undefined ? '' : reasonOf(reason);
-  const origin = { address, requestId, via, ...(given !== '' && { reason: given }) };
-  return { ...caller, actor: { ...actor, origin } };
+  const origin = given === '' ? { address, requestId, via } : { address, requestId, via, reason: given };
+  const actor = { kind, id, origin };
+  // Field by field: to spread the caller costs a microsecond of every call.
+  return issuer === undefined
+    ? { role, methods, scope, actor, via, expiresAt, address }
+    : { role, methods, scope, actor, via, issuer, expiresAt, address };
 }
 
 /** Percent-encoded, because a header has no other way to carry every letter. */

@@ -134,8 +134,10 @@ export async function callUnary(
   call: IncomingCall,
   dependencies: CallDependencies,
 ): Promise<MessageInitShape<DescMessage>> {
-  return handleCall(call, dependencies, async (request, context) =>
-    asSeenBy(context.caller, await (call.service.handlers[call.method] as AnyUnary)(request, context)),
+  return handleCall(call, dependencies, (request, context) =>
+    (call.service.handlers[call.method] as AnyUnary)(request, context).then((answer) =>
+      asSeenBy(context.caller, answer),
+    ),
   );
 }
 
@@ -207,17 +209,19 @@ export function admitCallNow(
 ): AdmittedCall | Promise<AdmittedCall> {
   const { authenticator, monotonicNow } = dependencies;
   const { changes } = authenticator;
-  const call = { service, method, credentials, requestId: randomUUID(), startedAt: monotonicNow(), changes };
+  const requestId = randomUUID();
+  const startedAt = monotonicNow();
   const refuse = (error: unknown, caller: Caller | null): never => {
-    throw failedCall({ ...call, caller }, dependencies, withHttpPort(error, dependencies));
+    const call = { service, method, credentials, caller, requestId, startedAt };
+    throw failedCall(call, dependencies, withHttpPort(error, dependencies));
   };
   const admit = (found: Caller): AdmittedCall => {
     let caller: Caller | null = null;
     try {
-      caller = actingCaller(found, call.requestId, credentials);
+      caller = actingCaller(found, requestId, credentials);
       dependencies.limits.countCall(caller);
-      checkRole(caller, call);
-      return { ...call, caller };
+      checkRole(caller, { service, method });
+      return { service, method, credentials, caller, requestId, startedAt, changes };
     } catch (error) {
       return refuse(error, caller);
     }
