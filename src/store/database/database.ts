@@ -5,6 +5,7 @@
  */
 import pg from 'pg';
 import { sleep } from '../../time/sleep.ts';
+import { answerTo } from './answer-to.ts';
 import { asAway, DatabaseAway } from './database-away.ts';
 import { DatabaseHosts } from './database-hosts.ts';
 import { utcTimestamp } from './timestamp.ts';
@@ -47,8 +48,9 @@ const LISTENING_ANSWER_MS = 5_000;
 export function sessionOf(client: pg.ClientBase): Session {
   return {
     async run<Row extends pg.QueryResultRow>(name: string, text: string, values: readonly unknown[] = []) {
-      const result = await client.query<Row>({ name, text, values: values as unknown[] });
-      return result.rows;
+      const query = new pg.Query({ name, text, values: values as unknown[] });
+      const { rows } = await answerTo(client, query);
+      return rows as Row[];
     },
   };
 }

@@ -9,6 +9,7 @@
  * PostgreSQL carries out the statements of a connection one after the other, in the order in which they were sent.
  */
 import pg from 'pg';
+import { answerTo } from './answer-to.ts';
 import type { Session } from './database.ts';
 
 export interface Transaction extends Session {
@@ -52,24 +53,6 @@ class FirstQuery extends pg.Query {
     wire.execute({});
     prepare.call(this, wire);
   }
-}
-
-interface Answer {
-  readonly command: string;
-  readonly rows: unknown[];
-}
-
-/** Without the driver's own promise, which makes a stack trace for each error. */
-function answerTo(client: pg.ClientBase, query: pg.Query): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const settled = (error: Error | null, answer: Answer | readonly Answer[]) => {
-      if (error) reject(error);
-      // Of an exchange with BEGIN: the statement's own is the last.
-      else resolve(Array.isArray(answer) ? (answer.at(-1) as Answer) : (answer as Answer));
-    };
-    (query as unknown as { callback: typeof settled }).callback = settled;
-    client.query(query);
-  });
 }
 
 /** Errors are those of the driver. */
