@@ -15,6 +15,12 @@ import { closeStalledSockets } from './limits/stalled-sockets.ts';
 import { askForBody, dropUnreadBodies } from './limits/unread-body.ts';
 import type { Readiness } from './readiness.ts';
 import { HEALTH_ROUTES } from './rest/api/health-api.ts';
+import {
+  type Front,
+  type FrontDependencies,
+  type FrontOptions,
+  standInFront,
+} from './rest/keepalives/keepalive-front.ts';
 import { serveRoutes } from './rest/serve-routes.ts';
 import { mountConnect } from './rpc/connect-mount.ts';
 import { serveUnaryCalls } from './rpc/connect-unary.ts';
@@ -38,6 +44,8 @@ export interface HttpOptions {
   /** REST routes, each in its own fastify scope, so that the error handler of one does not apply to the others. */
   readonly routes: ReadonlyArray<(app: FastifyInstance) => Promise<void>>;
   readonly readiness: Readiness;
+  /** Takes the connections first, unless they are encrypted. */
+  readonly front?: FrontDependencies;
   readonly limits?: SlowLimits;
   readonly sessions?: SessionLimits;
 }
@@ -65,6 +73,8 @@ const BACKLOG = 65_535;
 const KEEP_ALIVE_MS = 5_000;
 /** For servers that are given no other limit. */
 const STALLED_MS = 60_000;
+/** A request that takes longer to arrive is read by the parser of HTTP, and has its time limits from then on. */
+const FRONT_PATIENCE_MS = 1_000;
 const LATENESS_CHECK_MS = 500;
 /** Delays of the event loop that are older than this no longer count. */
 const LATENESS_MEMORY_MS = 60_000;
@@ -92,6 +102,8 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   });
   const stopClosing = closeStalledSockets(app.server, options.sessions?.stalledMs ?? STALLED_MS);
   const isCrowded = crowdOf(app.server);
+  const front = frontOf(options, { server: app.server, headersMs: limits.headersMs, isCrowded });
+  app.addHook('preClose', async () => front?.close());
   if (tls && options.sessions) guardSessions(app.server, options.sessions);
   app.addHook('onClose', async () => stopClosing());
   nameCallers(app, options.dependencies.proxies);
@@ -145,12 +157,28 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     },
     stop: async (graceMs) => {
       closing = true;
-      const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
+      const timer = setTimeout(() => {
+        front?.closeAll();
+        app.server.closeAllConnections();
+      }, graceMs);
       await app.close();
       clearTimeout(timer);
       stopForgiving();
     },
   };
+}
+
+function frontOf(
+  { front, tls }: HttpOptions,
+  {
+    server,
+    headersMs,
+    isCrowded,
+  }: Pick<FrontOptions, 'server' | 'isCrowded'> & Pick<SlowLimits, 'headersMs'>,
+): Front | null {
+  if (front === undefined || tls !== null) return null;
+  const patienceMs = Math.min(FRONT_PATIENCE_MS, headersMs / 4);
+  return standInFront(front, { server, keepAliveMs: KEEP_ALIVE_MS, patienceMs, isCrowded });
 }
 
 /** Everything that asks for the address of a request gets that of its caller, also behind a trusted proxy. */

@@ -22,6 +22,11 @@ const CACHE_MS = 600_000;
 const MAX_CACHED = 2_000_000;
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
 
+function keyOf(authorization: string | undefined): string | null {
+  const secret = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+  return secret === undefined ? null : tokenKey(secret);
+}
+
 /** A token that is in use for the first time after a rotation takes the place of the former one. */
 async function findOwners(database: Database, hashes: readonly Buffer[]) {
   const owners = await findAgentsByTokens(database, hashes);
@@ -47,11 +52,10 @@ export class MachineTokens {
 
   /** Null: the token is unknown. Revoked: it was revoked for good. */
   async owner(authorization: string | undefined): Promise<AgentBearer | 'revoked' | null> {
-    const secret = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
-    if (secret === undefined) return null;
-    const key = tokenKey(secret);
-    const cached = this.#cache.get(key);
-    if (cached && cached.until > this.#now()) return cached.bearer;
+    const key = keyOf(authorization);
+    if (key === null) return null;
+    const known = this.#cached(key);
+    if (known !== null) return known;
     const cache = this.#cache;
     const tokenHash = Buffer.from(key, 'base64');
     const owner = await this.#lookups.submit(tokenHash);
@@ -61,9 +65,20 @@ export class MachineTokens {
     return bearer;
   }
 
+  /** As far as it is known without asking the database; null says nothing about the token. */
+  known(authorization: string): AgentBearer | null {
+    const key = keyOf(authorization);
+    return key === null ? null : this.#cached(key);
+  }
+
   /** Empties the cache, because tokens may have changed. */
   forget(): void {
     this.#cache = new Map();
+  }
+
+  #cached(key: string): AgentBearer | null {
+    const cached = this.#cache.get(key);
+    return cached && cached.until > this.#now() ? cached.bearer : null;
   }
 
   #remember(key: string, bearer: AgentBearer): void {

@@ -16,6 +16,8 @@ import type { SessionLimits } from '../../surfaces/limits/session-guard.ts';
 import { type AgentRouteDependencies, agentRoutes } from '../../surfaces/rest/agent-routes.ts';
 import { BootDownloads } from '../../surfaces/rest/boot/boot-downloads.ts';
 import { netbootRoutes } from '../../surfaces/rest/boot/netboot-routes.ts';
+import { ignoredLog } from '../../surfaces/rest/keepalives/answer-keepalive.ts';
+import { keepaliveFront } from '../../surfaces/rest/keepalives/keepalive-front-answers.ts';
 import { nodeBulkRoutes } from '../../surfaces/rest/nodes/node-bulk-routes.ts';
 import { nodeRoutes } from '../../surfaces/rest/nodes/node-routes.ts';
 import { reportRoutes } from '../../surfaces/rest/nodes/report-routes.ts';
@@ -73,7 +75,11 @@ export async function startSurfaces(
   const stalledMs = unread_answer_seconds * 1000;
   const sessions = sessionLimits(options, { firstStreamMs: idleMs, stalledMs });
   const around = callDependencies(options, given);
-  const routes = restRoutes(options, given, around);
+  const agents = {
+    ...agentRouteDependencies(options, given, around.logUnexpected),
+    refusals: around.refusals,
+  };
+  const routes = restRoutes(options, given, { ...around, agents });
   const http = await startHttpServer({
     ...settings.httpAddress,
     tls,
@@ -81,6 +87,7 @@ export async function startSurfaces(
     dependencies: around,
     routes,
     readiness,
+    front: keepaliveFront(agents),
     limits: slowLimits(idleMs),
     sessions,
   });
@@ -161,14 +168,13 @@ function callDependencies(
 function restRoutes(
   options: ReplicaOptions,
   given: SurfaceDependencies,
-  { logUnexpected, refusals }: CallDependencies,
+  { agents, logUnexpected, refusals }: CallDependencies & { readonly agents: AgentRouteDependencies },
 ): HttpOptions['routes'] {
   const {
     settings,
     configuration: { netboot },
   } = options;
   const { authenticator, nodes } = given;
-  const agents = { ...agentRouteDependencies(options, given, logUnexpected), refusals };
   const rest = {
     authenticator,
     refusals,
@@ -236,7 +242,7 @@ function agentRouteDependencies(
     rotateTokensAfterMs: (tokens.rotate_agents_after_seconds || Number.POSITIVE_INFINITY) * 1000,
     now: Date.now,
     logRegistration: (entry) => log.info(entry, 'request'),
-    logIgnored: (entry) => log.warn(entry, 'a part of a keepalive could not be stored'),
+    logIgnored: ignoredLog((entry) => log.warn(entry, 'a part of a keepalive could not be stored')),
     logUnexpected,
   };
 }

@@ -5,10 +5,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Caller, mayCall } from '../../domain/access/caller.ts';
-import type { AgentAddress, PresenceTtls } from '../../domain/agent/agent.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import type { AgentCalls } from '../../operations/agents/agent-calls.ts';
-import { isBody, readKeepalive, readRegistration } from '../../operations/agents/agent-input.ts';
+import { isBody, readRegistration } from '../../operations/agents/agent-input.ts';
 import type { AgentBearer } from '../../store/agents/agents.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
 import { poolExists } from '../../store/agents/pools.ts';
@@ -23,19 +22,31 @@ import { routeName } from '../access/known-methods.ts';
 import type { MachineCertificates } from '../access/machine-certificates.ts';
 import type { OpenStreams } from '../access/open-streams.ts';
 import { badBodyText } from '../bad-body.ts';
-import { faultOf, retryHeaders, WIRE } from '../fault-wire.ts';
+import { retryHeaders } from '../fault-wire.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
 import type { MachineTokens } from '../machine-tokens.ts';
 import { AGENT_ERRORS } from './agent-errors.ts';
+import {
+  type AgentRefusal,
+  type FailedCall,
+  invalidPayload,
+  isInvalid,
+  REVOKED_TOKEN,
+  reasonOf,
+  refusalBody,
+  retryAfterOf,
+  unexpected,
+} from './agent-refusals.ts';
 import { AGENT_ROUTES } from './api/agent-api.ts';
 import type { RestRoute } from './api/route.ts';
 import { endWithCaller } from './end-with-caller.ts';
+import { answerKeepalive, isSameEntry, type KeepaliveDependencies } from './keepalives/answer-keepalive.ts';
 import { textOf } from './query.ts';
 import { noteReason } from './refused-requests.ts';
 import type { RestDependencies } from './rest-errors.ts';
 import { type Gate, type RouteHandlers, serveRoutes } from './serve-routes.ts';
 
-export interface AgentRouteDependencies {
+export interface AgentRouteDependencies extends KeepaliveDependencies {
   readonly database: Database;
   readonly keepalives: KeepaliveStore;
   readonly calls: AgentCalls;
@@ -45,39 +56,11 @@ export interface AgentRouteDependencies {
   readonly streams: OpenStreams;
   readonly refusals: RestDependencies['refusals'];
   readonly limits: RequestLimits;
-  readonly ttls: PresenceTtls;
-  /** An agent is asked to replace a token that is older; infinity: never. */
-  readonly rotateTokensAfterMs: number;
-  readonly now: () => number;
   /** One entry for each registration, accepted or not; never with a token. */
   readonly logRegistration: (entry: Readonly<Record<string, unknown>>) => void;
-  /** Fields of keepalives that were dropped; once for each machine. */
-  readonly logIgnored: (entry: Readonly<Record<string, unknown>>) => void;
-  readonly logUnexpected: (error: unknown, requestId: string, path: string) => void;
 }
 
-const RETRY_AFTER_SECONDS = '5';
 const LIST_PAGE = 1_000;
-const MOST_LOGGED = 10_000;
-
-interface Refusal {
-  readonly status: number;
-  readonly message: string;
-  readonly errorCode: string | null;
-  readonly detail?: string;
-  /** The token is revoked for good: repeating the call does not help. */
-  readonly revoked?: true;
-}
-
-const REVOKED_TOKEN = {
-  ...AGENT_ERRORS.INVALID_TOKEN,
-  revoked: true,
-  detail: 'the token was revoked for good: its machine was decommissioned or removed',
-} as const;
-
-function invalidPayload(detail: string, status: number = AGENT_ERRORS.INVALID_PAYLOAD.status): Refusal {
-  return { ...AGENT_ERRORS.INVALID_PAYLOAD, status, detail };
-}
 
 export async function agentRoutes(app: FastifyInstance, dependencies: AgentRouteDependencies): Promise<void> {
   app.removeContentTypeParser('text/plain');
@@ -94,15 +77,18 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
     const refusal =
       status < 500
         ? invalidPayload(badBodyText(error), status)
-        : unexpected(dependencies, request, error, isAway ? AGENT_ERRORS.UNAVAILABLE : AGENT_ERRORS.INTERNAL);
+        : unexpected(
+            failedCall(dependencies, request),
+            error,
+            isAway ? AGENT_ERRORS.UNAVAILABLE : AGENT_ERRORS.INTERNAL,
+          );
     return refuse(reply, refusal);
   });
-  const logIgnored = ignoredLog(dependencies);
   const owners: Owners = new WeakMap();
   const gate = agentGate(dependencies, owners);
   const handlers: RouteHandlers<typeof AGENT_ROUTES> = {
     register: (call) => register(dependencies, call, ownerOf(owners, call.request)),
-    keepalive: (call) => keepAlive(dependencies, call, { owner: ownerOf(owners, call.request), logIgnored }),
+    keepalive: (call) => keepAlive(dependencies, call, ownerOf(owners, call.request)),
     rotateToken: (call) => rotateToken(dependencies, call, ownerOf(owners, call.request)),
     config: async ({ request, reply }) => {
       const owner = await findOwner(dependencies, request);
@@ -140,15 +126,6 @@ export async function agentRoutes(app: FastifyInstance, dependencies: AgentRoute
     config: async () => 'open',
     list: async () => 'open',
   });
-}
-
-/** A certificate is not replaced here. */
-function isOld(
-  { rotateTokensAfterMs, now }: AgentRouteDependencies,
-  request: FastifyRequest,
-  { issuedAt }: AgentBearer,
-): boolean {
-  return request.headers.authorization !== undefined && now() - issuedAt.getTime() > rotateTokensAfterMs;
 }
 
 async function rotateToken(
@@ -225,7 +202,7 @@ async function register(
   const refusal = await registered(dependencies, { request, owner }, seen).catch((error: unknown) =>
     isInvalid(error)
       ? invalidPayload(error.message)
-      : unexpected(dependencies, request, error, AGENT_ERRORS.REGISTRATION_FAILED),
+      : unexpected(failedCall(dependencies, request), error, AGENT_ERRORS.REGISTRATION_FAILED),
   );
   logRegistration(dependencies, refusal?.status ?? 200, seen);
   if (refusal) return refuse(withRetryAfter(reply, refusal), refusal);
@@ -252,7 +229,7 @@ async function registered(
   { calls, database }: AgentRouteDependencies,
   { request, owner }: { readonly request: FastifyRequest; readonly owner: AgentBearer },
   seen: SeenRegistration,
-): Promise<Refusal | null> {
+): Promise<AgentRefusal | null> {
   if (!isBody(request.body)) return invalidPayload('the body must be a JSON object');
   const proof = request.headers.authorization === undefined ? 'certificate' : 'token';
   const registration = readRegistration(request.body, proof);
@@ -270,92 +247,34 @@ async function registered(
 async function keepAlive(
   dependencies: AgentRouteDependencies,
   { request, reply }: AgentCall,
-  { owner, logIgnored }: { readonly owner: AgentBearer; readonly logIgnored: IgnoredLog },
+  owner: AgentBearer,
 ) {
-  const { calls, ttls } = dependencies;
-  try {
-    const { body } = request;
-    if (!isBody(body)) return refuse(reply, invalidPayload('the body must be a JSON object'));
-    if (!body.machine_id || !body.pool_name) return refuse(reply, AGENT_ERRORS.MISSING_ADDRESS);
-    const { keepalive, ignored } = readKeepalive(body);
-    if (keepalive.machineId !== owner.machineId) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
-    const stored = isSameEntry(keepalive, owner) ? await calls.keepAlive(keepalive) : null;
-    if (!stored) return refuse(reply, AGENT_ERRORS.MACHINE_NOT_FOUND);
-    if (ignored.length > 0) logIgnored(keepalive.machineId, ignored);
-    // The body and not the reply: fastify would wait for a reply to be sent, and it is sent already.
-    return {
-      status: 'ok',
-      machine_state: {
-        machine_id: keepalive.machineId,
-        status: 'ready',
-        last_keepalive: String(Math.floor(stored.at.getTime() / 1000)),
-        ttl_seconds: ttls.keepaliveSeconds,
-        agent_version: stored.agentVersion,
-      },
-      ...(ignored.length > 0 && { ignored }),
-      ...(isOld(dependencies, request, owner) && { rotate_token: true }),
-    };
-  } catch (error) {
-    const refusal = isInvalid(error)
-      ? invalidPayload(error.message)
-      : unexpected(dependencies, request, error, AGENT_ERRORS.KEEPALIVE_FAILED);
-    return refuse(withRetryAfter(reply, refusal), refusal);
-  }
-}
-
-function refuse(reply: FastifyReply, { status, message, errorCode, detail, revoked }: Refusal): FastifyReply {
-  if (errorCode !== null) noteReason(reply.request, errorCode.toUpperCase());
-  return reply.code(status).send({
-    ...(errorCode === null ? {} : { error_code: errorCode }),
-    message,
-    ...(detail === undefined ? {} : { detail }),
-    ...(revoked === undefined ? {} : { revoked }),
+  const answer = await answerKeepalive(dependencies, {
+    owner,
+    body: request.body,
+    hasToken: request.headers.authorization !== undefined,
+    requestId: () => request.id,
   });
+  // The body and not the reply: fastify would wait for a reply to be sent, and it is sent already.
+  if (answer.refusal === null) return answer.body;
+  return refuse(withRetryAfter(reply, answer.refusal), answer.refusal);
 }
 
-/** An error that the code does not foresee is answered without its text, which may name internals. */
-function unexpected(
-  { logUnexpected }: AgentRouteDependencies,
-  request: FastifyRequest,
-  error: unknown,
-  refusal: Refusal,
-): Refusal {
-  if (error instanceof Fault && error.kind === 'unavailable') {
-    return { ...AGENT_ERRORS.TRY_AGAIN, message: error.message };
-  }
-  const fault = faultOf(error, request.id, (cause) =>
-    logUnexpected(cause, request.id, request.routeOptions.url ?? ''),
-  );
-  // Agents expect 500 when the store of keepalives is away; that the database is away is 503 as in all other calls.
-  const status = error instanceof DatabaseAway ? WIRE[fault.kind].http : refusal.status;
-  return { ...refusal, status, detail: fault.message };
+function refuse(reply: FastifyReply, refusal: AgentRefusal): FastifyReply {
+  const reason = reasonOf(refusal);
+  if (reason !== null) noteReason(reply.request, reason);
+  return reply.code(refusal.status).send(refusalBody(refusal));
 }
 
-type IgnoredLog = (machineId: string, ignored: readonly string[]) => void;
-
-/** One entry for each machine: its agent sends the same again a minute later. */
-function ignoredLog({ logIgnored }: AgentRouteDependencies): IgnoredLog {
-  const logged = new Set<string>();
-  return (machineId, ignored) => {
-    if (logged.has(machineId)) return;
-    if (logged.size >= MOST_LOGGED) logged.clear();
-    logged.add(machineId);
-    logIgnored({ machine_id: machineId, ignored });
-  };
+function failedCall({ logUnexpected }: AgentRouteDependencies, request: FastifyRequest): FailedCall {
+  return { requestId: request.id, path: request.routeOptions.url ?? '', logUnexpected };
 }
 
 const BOOLEANS = { true: true, false: false } as const;
 
-function isInvalid(error: unknown): error is Fault {
-  return error instanceof Fault && WIRE[error.kind].http === 400;
-}
-
-function isSameEntry(said: AgentAddress, owner: AgentAddress): boolean {
-  return said.poolName === owner.poolName && said.providerName === owner.providerName;
-}
-
-function withRetryAfter(reply: FastifyReply, { status }: Refusal): FastifyReply {
-  return status === 503 ? reply.header('retry-after', RETRY_AFTER_SECONDS) : reply;
+function withRetryAfter(reply: FastifyReply, refusal: AgentRefusal): FastifyReply {
+  const seconds = retryAfterOf(refusal);
+  return seconds === null ? reply : reply.header('retry-after', seconds);
 }
 
 /** The operator who calls, of any built-in role, or of one that has the route. Null: the token is a machine's, or none. */

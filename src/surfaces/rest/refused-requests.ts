@@ -26,13 +26,22 @@ const UNAVAILABLE = 503;
 export function recordRefused(
   refusals: Pick<RefusalLog, 'record'>,
   request: FastifyRequest,
-  { statusCode }: Pick<FastifyReply, 'statusCode'>,
+  { statusCode: status }: Pick<FastifyReply, 'statusCode'>,
 ): void {
-  if (statusCode < 400 || statusCode === UNAVAILABLE) return;
+  if (!isRefused(status)) return;
   const { actor, reason } = noted.get(request) ?? {};
   refusals.record({
     actor: actor ?? anonymousActor(request.ip ?? '', request.id),
     method: `${request.method} ${request.routeOptions.url ?? ''}`,
-    reason: reason ?? `HTTP_${statusCode}`,
+    reason: reason ?? reasonOfStatus(status),
   });
+}
+
+/** That a server is not available is no refusal. */
+export function isRefused(status: number): boolean {
+  return status >= 400 && status !== UNAVAILABLE;
+}
+
+export function reasonOfStatus(status: number): string {
+  return `HTTP_${status}`;
 }

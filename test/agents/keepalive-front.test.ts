@@ -1,0 +1,262 @@
+/**
+ * Keepalives that are served in front of the parser of HTTP, beside the same bytes on a connection that the parser has: its
+ * first request is one that only the parser serves. What comes back is compared byte by byte, without times.
+ */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
+import { createMachine, type Enrolled, enrol, keepalive } from './calls.ts';
+
+let server: TestServer;
+let machine: Enrolled;
+let other: Enrolled;
+let unregistered: Enrolled;
+
+beforeAll(async () => {
+  server = await startTestServer({ pools: ['gpu', 'cpu'] });
+  machine = await enrol(server);
+  other = await enrol(server);
+  unregistered = await createMachine(server);
+});
+afterAll(() => server?.stop());
+
+class Client {
+  readonly #socket: Socket;
+  #received = '';
+  isEnded = false;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('data', (data: Buffer) => {
+      this.#received += data.toString('utf8');
+    });
+    socket.on('end', () => {
+      this.isEnded = true;
+    });
+    socket.on('error', () => {});
+  }
+
+  static async connect(): Promise<Client> {
+    const socket = connect({ port: Number(new URL(server.httpUrl).port), host: '127.0.0.1', noDelay: true });
+    await once(socket, 'connect');
+    return new Client(socket);
+  }
+
+  /** A connection that the parser of HTTP has. */
+  static async ordinary(): Promise<Client> {
+    const client = await Client.connect();
+    client.send('GET /healthz HTTP/1.1\r\nHost: ingot\r\n\r\n');
+    await client.answers(1);
+    return client;
+  }
+
+  send(text: string): void {
+    this.#socket.write(text, 'latin1');
+  }
+
+  finish(): void {
+    this.#socket.end();
+  }
+
+  /** What came, once there are so many answers, or the connection ended. */
+  async answers(count: number): Promise<string> {
+    await until(() => this.isEnded || answersIn(this.#received) >= count);
+    const text = this.#received;
+    this.#received = '';
+    return text;
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
+
+function answersIn(text: string): number {
+  let count = 0;
+  for (let rest = text; ; count += 1) {
+    const end = rest.indexOf('\r\n\r\n');
+    const length = /\r\ncontent-length: (\d+)/i.exec(rest);
+    if (end < 0 || length === null || Buffer.byteLength(rest) < end + 4 + Number(length[1])) return count;
+    rest = Buffer.from(rest)
+      .subarray(end + 4 + Number(length[1]))
+      .toString();
+  }
+}
+
+function withoutTimes(text: string): string {
+  return text
+    .replace(/\r\nDate: [^\r]+/g, '\r\nDate: then')
+    .replace(/"last_keepalive":"\d+"/g, '"last_keepalive":"then"')
+    .replace(/\(request [0-9a-f-]+\)/g, '(request id)');
+}
+
+interface Sent {
+  readonly line?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly more?: string;
+  readonly body?: unknown;
+  readonly token?: string | null;
+}
+
+const LINE = 'POST /api/v1/machine/keepalive HTTP/1.1';
+
+/** One header after the other, each as it is given; an empty value leaves it out. */
+function requestOf({
+  line = LINE,
+  headers = {},
+  more = '',
+  body = keepalive(machine),
+  token = machine.token,
+}: Sent) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const all: Record<string, string> = {
+    Host: '127.0.0.1',
+    Authorization: token === null ? '' : `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(text, 'latin1')),
+    ...headers,
+  };
+  const lines = Object.entries(all).flatMap(([name, value]) =>
+    value === '' ? [] : [`${name}: ${value}\r\n`],
+  );
+  return `${line}\r\n${lines.join('')}${more}\r\n${text}`;
+}
+
+async function bothWays(parts: readonly string[], count: number): Promise<[front: string, ordinary: string]> {
+  const answers: string[] = [];
+  for (const client of [await Client.connect(), await Client.ordinary()]) {
+    for (const [index, part] of parts.entries()) {
+      if (index > 0) await sleep(20);
+      client.send(part);
+    }
+    answers.push(withoutTimes(await client.answers(count)));
+    client.close();
+  }
+  return answers as [string, string];
+}
+
+const usual: ReadonlyArray<readonly [what: string, sent: () => Sent]> = [
+  ['the usual keepalive', () => ({})],
+  ['one whose client ends the connection', () => ({ headers: { Connection: 'close' } })],
+  ['one whose client keeps the connection', () => ({ headers: { Connection: 'keep-alive' } })],
+  [
+    'the headers of Python',
+    () => ({
+      headers: { 'User-Agent': 'python-requests/2.31', Accept: '*/*', 'Accept-Encoding': 'gzip, deflate' },
+    }),
+  ],
+  [
+    'small letters',
+    () => ({
+      headers: {
+        Host: '',
+        Authorization: '',
+        'Content-Type': '',
+        host: 'a',
+        authorization: `Bearer ${machine.token}`,
+        'content-type': 'application/json',
+      },
+    }),
+  ],
+  ['another machine’s id', () => ({ body: keepalive(other) })],
+  ['another pool', () => ({ body: keepalive(machine, { pool_name: 'cpu' }) })],
+  ['another provider', () => ({ body: keepalive(machine, { provider_name: 'fake' }) })],
+  ['no pool', () => ({ body: keepalive(machine, { pool_name: '' }) })],
+  ['no machine', () => ({ body: keepalive(machine, { machine_id: undefined }) })],
+  ['a machine id that is none', () => ({ body: keepalive(machine, { machine_id: '..' }) })],
+  ['a number as its pool', () => ({ body: keepalive(machine, { pool_name: 7 }) })],
+  ['no metrics', () => ({ body: keepalive(machine, { metrics: undefined }) })],
+  [
+    'metrics that can’t be kept',
+    () => ({ body: keepalive(machine, { metrics: { cpu_utilization_pct: -1 } }) }),
+  ],
+  ['a version that can’t be kept', () => ({ body: keepalive(machine, { agent_version: 'v'.repeat(65) }) })],
+  ['no version', () => ({ body: keepalive(machine, { agent_version: undefined }) })],
+  ['a number as its body', () => ({ body: '7' })],
+  ['a text as its body', () => ({ body: '"machine"' })],
+  ['a machine that has not registered', () => ({ token: unregistered.token, body: keepalive(unregistered) })],
+];
+
+const unusual: typeof usual = [
+  ['a wrong token', () => ({ token: 'wrong' })],
+  ['no token', () => ({ token: null })],
+  ['an operator’s token', () => ({ token: server.adminToken })],
+  ['two tokens', () => ({ more: `Authorization: Bearer ${other.token}\r\n` })],
+  ['two lengths', () => ({ more: 'Content-Length: 5\r\n' })],
+  ['a length in another notation', () => ({ headers: { 'Content-Length': '+268' } })],
+  ['a length and chunks', () => ({ more: 'Transfer-Encoding: chunked\r\n' })],
+  ['no host', () => ({ headers: { Host: '' } })],
+  ['a host that is none', () => ({ headers: { Host: 'a b' } })],
+  ['another content type', () => ({ headers: { 'Content-Type': 'text/plain' } })],
+  [
+    'a content type with a charset',
+    () => ({ headers: { 'Content-Type': 'application/json; charset=utf-8' } }),
+  ],
+  ['a body that is no JSON', () => ({ body: '{"machine_id"' })],
+  ['a body with nothing in it', () => ({ headers: { 'Content-Length': '0' }, body: '' })],
+  ['a prototype', () => ({ body: '{"__proto__":{"machine_id":"m"}}' })],
+  ['a constructor', () => ({ body: '{"constructor":{"prototype":{"machine_id":"m"}}}' })],
+  ['a lone surrogate', () => ({ body: '{"machine_id":"\\ud800"}' })],
+  ['bytes that are not UTF-8', () => ({ body: '{"machine_id":"\xff"}' })],
+  ['very many levels', () => ({ body: `${'{"a":'.repeat(40)}1${'}'.repeat(40)}` })],
+  ['a body that is too large', () => ({ body: keepalive(machine, { more: 'x'.repeat(20_000) }) })],
+  ['a list', () => ({ body: [keepalive(machine)] })],
+  ['a header without a value', () => ({ more: 'Accept:\r\n' })],
+  ['a header on two lines', () => ({ more: 'Accept: a,\r\n b\r\n' })],
+  ['a header that is none', () => ({ more: 'Accept\r\n' })],
+  ['a space before the colon', () => ({ more: 'Accept : */*\r\n' })],
+  ['an unknown header', () => ({ more: 'X-Forwarded-For: 10.0.0.1\r\n' })],
+  ['100-continue', () => ({ headers: { Expect: '100-continue' } })],
+  ['a query', () => ({ line: 'POST /api/v1/machine/keepalive?a=1 HTTP/1.1' })],
+  ['HTTP/1.0', () => ({ line: 'POST /api/v1/machine/keepalive HTTP/1.0' })],
+  ['another method', () => ({ line: 'PUT /api/v1/machine/keepalive HTTP/1.1' })],
+  ['no method', () => ({ line: 'KEEP /api/v1/machine/keepalive HTTP/1.1' })],
+];
+
+describe('a keepalive', () => {
+  it.each([...usual, ...unusual])(
+    'with %s has the same answer in front and after the parser',
+    async (_what, sent) => {
+      const request = requestOf(sent());
+      const [front, ordinary] = await bothWays([request], 1);
+      expect(front).toMatch(/^HTTP\/1\.1 \d{3} /);
+      expect(front).toBe(ordinary);
+    },
+  );
+
+  it.each([30, 150, 300])('in two parts, the first of %d bytes, has the same answer', async (bytes) => {
+    const request = requestOf({});
+    const [front, ordinary] = await bothWays([request.slice(0, bytes), request.slice(bytes)], 1);
+    expect(front).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(front).toBe(ordinary);
+  });
+
+  it('is answered in turn when more is sent before its answer', async () => {
+    const wrong = requestOf({ body: keepalive(other) });
+    const health = 'GET /healthz HTTP/1.1\r\nHost: ingot\r\n\r\n';
+    for (const parts of [
+      [requestOf({}), wrong, health, requestOf({})],
+      [requestOf({}) + wrong + health + requestOf({})],
+      [`${requestOf({})}GET /heal`, `thz HTTP/1.1\r\nHost: ingot\r\n\r\n${wrong}${requestOf({})}`],
+    ]) {
+      const [front, ordinary] = await bothWays(parts, 4);
+      expect(front).toBe(ordinary);
+      expect(front.match(/HTTP\/1\.1 \d+/g)).toHaveLength(4);
+    }
+  });
+
+  it('that ends in its middle is refused as the parser refuses it', async () => {
+    const answers: string[] = [];
+    for (const client of [await Client.connect(), await Client.ordinary()]) {
+      client.send(requestOf({}).slice(0, -10));
+      await sleep(20);
+      client.finish();
+      answers.push(await client.answers(1));
+    }
+    expect(answers[0]).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(answers[0]).toBe(answers[1]);
+  });
+});
