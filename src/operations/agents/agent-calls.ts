@@ -12,9 +12,11 @@ import type {
 import { Fault } from '../../domain/error/fault.ts';
 import { makeAgentsReady, type RegisteringAgent, registerAgents } from '../../store/agents/agents.ts';
 import { removeForgotten } from '../../store/agents/forget-agent.ts';
-import type { KeepaliveOutcome, KeepaliveStore, LiveEntry } from '../../store/agents/keepalive-store.ts';
+import type { KeepaliveStore, LiveEntry } from '../../store/agents/keepalive-store.ts';
 import { Coalescer } from '../../store/database/coalescer.ts';
 import { type Database, isStatementError, untilNotDeadlocked } from '../../store/database/database.ts';
+import { KeepaliveLane } from './keepalive-lane.ts';
+import { onceEach } from './once-each.ts';
 
 export interface AgentCallDependencies {
   readonly database: Database;
@@ -28,16 +30,16 @@ export interface StoredKeepalive {
   readonly at: Date;
 }
 
-const MAX_BATCH = 500;
+/** Exactly one of them is called. Thousands a second come this way, so none of them makes promises. */
+export interface KeepaliveDone {
+  readonly stored: (kept: StoredKeepalive | null) => void;
+  readonly failed: (error: unknown) => void;
+}
+
 /** A registration is a transaction of several statements, and other transactions need the lock on events, too. */
 const MAX_TRANSITIONS = 200;
-/** A machine's keepalives always go through the same coalescer, so no two batches of this replica write the same row. */
-const COALESCERS = 2;
-/**
- * In a large fleet a keepalive comes every millisecond, and a statement for each would cost several times as much as a few
- * more rows in one. Agents do not notice the wait.
- */
-const REST_MS = 10;
+/** A machine's keepalives always go through the same lane, so no two batches of this replica write the same row. */
+const LANES = 2;
 /** Further calls are refused and retried later: here they would only wait. */
 const MAX_WAITING = 100_000;
 
@@ -47,7 +49,7 @@ export class AgentCalls {
   readonly #dependencies: AgentCallDependencies;
   readonly #registrations: Coalescer<RegisteringAgent & Registration, boolean>;
   readonly #firstKeepalives: Coalescer<Keepalive, StoredKeepalive | null>;
-  readonly #keepalives: ReadonlyArray<Coalescer<Keepalive, KeepaliveOutcome>>;
+  readonly #lanes: readonly KeepaliveLane[];
   #waiting = 0;
 
   constructor(dependencies: AgentCallDependencies) {
@@ -64,18 +66,7 @@ export class AgentCalls {
       flush: (agents) => onceEach(agents, (unique) => this.#makeReady(unique)),
       isPoisoned: isStatementError,
     });
-    this.#keepalives = Array.from(
-      { length: COALESCERS },
-      () =>
-        new Coalescer<Keepalive, KeepaliveOutcome>({
-          maxBatch: MAX_BATCH,
-          maxUnderWay: 1,
-          restMs: REST_MS,
-          flush: (keepalives) =>
-            onceEach(keepalives, (unique) => untilNotDeadlocked(() => dependencies.keepalives.keep(unique))),
-          isPoisoned: isStatementError,
-        }),
-    );
+    this.#lanes = Array.from({ length: LANES }, () => new KeepaliveLane(dependencies.keepalives));
   }
 
   /** False: the token is not valid any more. */
@@ -88,22 +79,42 @@ export class AgentCalls {
     }
   }
 
-  /** Null: there is no live entry; the agent must register again. */
-  async keepAlive(keepalive: Keepalive): Promise<StoredKeepalive | null> {
-    this.#enter();
+  /** Stored: null says that there is no live entry, and the agent must register again. */
+  keepAlive(keepalive: Keepalive, done: KeepaliveDone): void {
     try {
-      const kept = await this.#coalescerOf(keepalive.machineId).submit(keepalive);
-      if (kept.outcome === 'gone') return null;
-      return kept.outcome === 'kept' ? kept : await this.#firstKeepalives.submit(keepalive);
-    } finally {
-      this.#waiting -= 1;
+      this.#enter();
+    } catch (error) {
+      done.failed(error);
+      return;
     }
+    this.#laneOf(keepalive.machineId).submit(keepalive, {
+      stored: (kept) => {
+        if (kept.outcome === 'waiting') this.#firstKeepalive(keepalive, done);
+        else {
+          this.#waiting -= 1;
+          done.stored(kept.outcome === 'kept' ? kept : null);
+        }
+      },
+      failed: (error) => {
+        this.#waiting -= 1;
+        done.failed(error);
+      },
+    });
   }
 
-  #coalescerOf(machineId: string): Coalescer<Keepalive, KeepaliveOutcome> {
-    const coalescer = this.#keepalives[machineId.charCodeAt(machineId.length - 1) % COALESCERS];
-    if (!coalescer) throw new Error('there is no such coalescer');
-    return coalescer;
+  #firstKeepalive(keepalive: Keepalive, done: KeepaliveDone): void {
+    this.#firstKeepalives
+      .submit(keepalive)
+      .finally(() => {
+        this.#waiting -= 1;
+      })
+      .then(done.stored, done.failed);
+  }
+
+  #laneOf(machineId: string): KeepaliveLane {
+    const lane = this.#lanes[machineId.charCodeAt(machineId.length - 1) % LANES];
+    if (!lane) throw new Error('there is no such lane');
+    return lane;
   }
 
   #enter(): void {
@@ -148,18 +159,4 @@ function firstKeepalive({
   metrics,
 }: Keepalive): FirstKeepalive & { metrics: Metrics | null } {
   return { machineId, agentVersion, metrics };
-}
-
-/** Of several calls of one machine in a batch the last one counts, and all get the same answer. */
-async function onceEach<Item extends { readonly machineId: string }, Result>(
-  items: readonly Item[],
-  flush: (unique: readonly Item[]) => Promise<readonly Result[]>,
-): Promise<readonly Result[]> {
-  const last = new Map<string, Item>();
-  for (const item of items) last.set(item.machineId, item);
-  if (last.size === items.length) return flush(items);
-  const ids = [...last.keys()];
-  const results = await flush([...last.values()]);
-  const byId = new Map(ids.map((id, index) => [id, results[index] as Result]));
-  return items.map(({ machineId }) => byId.get(machineId) as Result);
 }

@@ -2,20 +2,20 @@
  * Keepalives in PostgreSQL: one statement a batch, durable when it returns. The batch is sorted by machine id, so two
  * replicas that write the same rows lock them in the same order and never deadlock.
  *
- * The path of every keepalive is kept short: parameters are array literals, and a returned row has its position in the
- * batch and nothing that the caller knows already
- * (docs/decisions/0017-keepalive-path.md).
+ * The path of every keepalive is kept short: parameters are array literals, and one row is the answer for a batch that was kept as
+ * a whole (docs/decisions/0017-keepalive-path.md, 0087).
  */
 import {
   type AgentAddress,
   type Keepalive,
   METRIC_NAMES,
   METRICS,
+  type MetricName,
   type Metrics,
   type PresenceTtls,
   type Vitals,
 } from '../../domain/agent/agent.ts';
-import { numberArray, textArray } from '../database/array-literal.ts';
+import { textArray } from '../database/array-literal.ts';
 import type { Session } from '../database/database.ts';
 import { inScope, preparedAs } from '../filter/scope-condition.ts';
 import { SCHEDULABLE_COLUMN } from '../machines/schedulable-column.ts';
@@ -30,18 +30,22 @@ const METRIC_PARAMETERS = METRIC_NAMES.map((_name, index) => `$${index + 6}::dou
  * matches no row.
  */
 const KEEP = `
-  UPDATE agent_presence p SET
-    last_keepalive_at = now(),
-    expires_at = now() + $1 * interval '1 s',
-    check_at = CASE WHEN p.check_at < now() + $1 * interval '500 ms'
-      THEN now() + $1 * interval '1 s' ELSE p.check_at END,
-    agent_version = coalesce(i.agent_version, p.agent_version),
-    ${METRIC_NAMES.map((name) => `${name} = coalesce(i.${name}, p.${name})`).join(',\n    ')}
-  FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], ${METRIC_PARAMETERS}) WITH ORDINALITY
-    AS i(machine_id, pool, provider, agent_version, ${METRIC_NAMES.join(', ')}, place)
-  WHERE p.machine_id = i.machine_id AND p.status = 'ready' AND p.pool = i.pool AND p.provider = i.provider
-  RETURNING i.place, CASE WHEN i.agent_version IS NULL THEN p.agent_version END AS known_version,
-    (extract(epoch FROM now()) * 1000)::float8 AS at_ms`;
+  WITH kept AS (
+    UPDATE agent_presence p SET
+      last_keepalive_at = now(),
+      expires_at = now() + $1 * interval '1 s',
+      check_at = CASE WHEN p.check_at < now() + $1 * interval '500 ms'
+        THEN now() + $1 * interval '1 s' ELSE p.check_at END,
+      agent_version = coalesce(i.agent_version, p.agent_version),
+      ${METRIC_NAMES.map((name) => `${name} = coalesce(i.${name}, p.${name})`).join(',\n      ')}
+    FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], ${METRIC_PARAMETERS}) WITH ORDINALITY
+      AS i(machine_id, pool, provider, agent_version, ${METRIC_NAMES.join(', ')}, place)
+    WHERE p.machine_id = i.machine_id AND p.status = 'ready' AND p.pool = i.pool AND p.provider = i.provider
+    RETURNING i.place, CASE WHEN i.agent_version IS NULL THEN p.agent_version END AS known_version)
+  SELECT (extract(epoch FROM now()) * 1000)::float8 AS at_ms,
+    CASE WHEN count(*) < cardinality($2::text[]) OR count(known_version) > 0
+      THEN coalesce(json_agg(json_build_array(place, known_version)), '[]') END AS some
+  FROM kept`;
 
 /** 'ready' too: an agent may have become ready since the update above. */
 const WHY_NOT = `
@@ -64,11 +68,9 @@ const poolMetricsOf = (within: string) => `
   GROUP BY p.pool`;
 
 interface KeptRow extends Record<string, unknown> {
-  /** In the batch, from 1. */
-  place: number;
-  /** Null where the keepalive has one. */
-  known_version: string | null;
   at_ms: number;
+  /** Place in the batch, from 1, and the version that is known where the keepalive has none. Null: all, each with its version. */
+  some: ReadonlyArray<readonly [place: number, version: string | null]> | null;
 }
 
 interface VitalsRow extends Metrics {
@@ -88,21 +90,24 @@ export function createPostgresKeepalives(session: Session, ttls: PresenceTtls): 
     incarnation: async () => 'postgresql',
 
     async keep(keepalives) {
-      const order = keepalives.map((_keepalive, index) => index).sort(byMachineId(keepalives));
-      const batch = order.map((index) => keepalives[index] as Keepalive);
-      const rows = await session.run<KeptRow>('keep-alive', KEEP, [
+      const batch = keepalives.map((keepalive, index) => ({ keepalive, index })).sort(byMachineId);
+      const [row] = await session.run<KeptRow>('keep-alive', KEEP, [
         ttls.keepaliveSeconds,
         ...columnsOf(batch),
       ]);
-      const at = new Date(rows[0]?.at_ms ?? 0);
+      if (!row) throw new Error('keepalives were sent, and no row says what became of them');
+      const { at_ms: atMs, some } = row;
+      const at = new Date(atMs);
+      const kept = ({ agentVersion }: Keepalive, known: string | null): KeepaliveOutcome => ({
+        outcome: 'kept',
+        agentVersion: agentVersion ?? known ?? '',
+        at,
+      });
+      if (some === null) return keepalives.map((keepalive) => kept(keepalive, null));
       const outcomes = new Array<KeepaliveOutcome | undefined>(keepalives.length);
-      for (const { place, known_version: known } of rows) {
-        const index = order[place - 1] ?? 0;
-        outcomes[index] = {
-          outcome: 'kept',
-          agentVersion: keepalives[index]?.agentVersion ?? known ?? '',
-          at,
-        };
+      for (const [place, known] of some) {
+        const found = batch[place - 1];
+        if (found) outcomes[found.index] = kept(found.keepalive, known);
       }
       const waiting = await enteredAmong(
         session,
@@ -144,19 +149,36 @@ export function createPostgresKeepalives(session: Session, ttls: PresenceTtls): 
   };
 }
 
-function byMachineId(keepalives: readonly Keepalive[]): (left: number, right: number) => number {
-  const idOf = (index: number) => keepalives[index]?.machineId ?? '';
-  return (left, right) => (idOf(left) < idOf(right) ? -1 : 1);
+interface Placed {
+  readonly keepalive: Keepalive;
+  /** In the batch as it was given. */
+  readonly index: number;
 }
 
-function columnsOf(keepalives: readonly Keepalive[]): string[] {
+function byMachineId({ keepalive: left }: Placed, { keepalive: right }: Placed): number {
+  return left.machineId < right.machineId ? -1 : 1;
+}
+
+function columnsOf(batch: readonly Placed[]): Array<string | null> {
   return [
-    textArray(keepalives.map(({ machineId }) => machineId)),
-    textArray(keepalives.map(({ poolName }) => poolName)),
-    textArray(keepalives.map(({ providerName }) => providerName)),
-    textArray(keepalives.map(({ agentVersion }) => agentVersion)),
-    ...METRIC_NAMES.map((name) => numberArray(keepalives.map(({ metrics }) => metrics?.[name] ?? null))),
+    textArray(batch.map(({ keepalive }) => keepalive.machineId)),
+    textArray(batch.map(({ keepalive }) => keepalive.poolName)),
+    textArray(batch.map(({ keepalive }) => keepalive.providerName)),
+    textArray(batch.map(({ keepalive }) => keepalive.agentVersion)),
+    ...METRIC_NAMES.map((name) => metricColumn(batch, name)),
   ];
+}
+
+/** Null where no keepalive of the batch has the metric: the columns of a row from shorter arrays are null. */
+function metricColumn(batch: readonly Placed[], name: MetricName): string | null {
+  let text = '';
+  let isReported = false;
+  for (const { keepalive } of batch) {
+    const value = keepalive.metrics?.[name];
+    if (value !== undefined) isReported = true;
+    text += `,${value ?? 'NULL'}`;
+  }
+  return isReported ? `{${text.slice(1)}}` : null;
 }
 
 async function enteredAmong(

@@ -40,7 +40,12 @@ import {
 import { AGENT_ROUTES } from './api/agent-api.ts';
 import type { RestRoute } from './api/route.ts';
 import { endWithCaller } from './end-with-caller.ts';
-import { answerKeepalive, isSameEntry, type KeepaliveDependencies } from './keepalives/answer-keepalive.ts';
+import {
+  answerKeepalive,
+  isSameEntry,
+  type KeepaliveAnswer,
+  type KeepaliveDependencies,
+} from './keepalives/answer-keepalive.ts';
 import { textOf } from './query.ts';
 import { noteReason } from './refused-requests.ts';
 import type { RestDependencies } from './rest-errors.ts';
@@ -249,12 +254,11 @@ async function keepAlive(
   { request, reply }: AgentCall,
   owner: AgentBearer,
 ) {
-  const answer = await answerKeepalive(dependencies, {
-    owner,
-    body: request.body,
-    hasToken: request.headers.authorization !== undefined,
-    requestId: () => request.id,
-  });
+  const { body, headers, id } = request;
+  const call = { owner, body, hasToken: headers.authorization !== undefined, requestId: () => id };
+  const answer = await new Promise<KeepaliveAnswer>((resolve) =>
+    answerKeepalive(dependencies, call, resolve),
+  );
   // The body and not the reply: fastify would wait for a reply to be sent, and it is sent already.
   if (answer.refusal === null) return answer.body;
   return refuse(withRetryAfter(reply, answer.refusal), answer.refusal);

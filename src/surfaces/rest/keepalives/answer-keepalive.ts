@@ -38,31 +38,58 @@ export type KeepaliveAnswer =
 
 export type IgnoredLog = (machineId: string, ignored: readonly string[]) => void;
 
-export async function answerKeepalive(
+/** `answered` is called once. No promise is made: thousands of keepalives come in a second. */
+export function answerKeepalive(
   dependencies: KeepaliveDependencies,
   call: KeepaliveCall,
-): Promise<KeepaliveAnswer> {
+  answered: (answer: KeepaliveAnswer) => void,
+): void {
+  const failed = (error: unknown) => answered({ refusal: refusalOf(dependencies, call, error) });
+  const read = checked(call, failed);
+  if (read === null) return;
+  if ('refusal' in read) answered(read);
+  else
+    dependencies.calls.keepAlive(read.keepalive, {
+      stored: (stored) => answered(answerOf(dependencies, call, { ...read, stored })),
+      failed,
+    });
+}
+
+/** Null: it failed. */
+function checked(
+  { body, owner }: KeepaliveCall,
+  failed: (error: unknown) => void,
+): ReadKeepalive | { readonly refusal: AgentRefusal } | null {
+  if (!isBody(body)) return { refusal: invalidPayload('the body must be a JSON object') };
+  if (!body.machine_id || !body.pool_name) return { refusal: AGENT_ERRORS.MISSING_ADDRESS };
   try {
-    const { body, owner } = call;
-    if (!isBody(body)) return { refusal: invalidPayload('the body must be a JSON object') };
-    if (!body.machine_id || !body.pool_name) return { refusal: AGENT_ERRORS.MISSING_ADDRESS };
     const read = readKeepalive(body);
     if (read.keepalive.machineId !== owner.machineId) return { refusal: AGENT_ERRORS.INVALID_TOKEN };
-    const stored = isSameEntry(read.keepalive, owner)
-      ? await dependencies.calls.keepAlive(read.keepalive)
-      : null;
-    if (!stored) return { refusal: AGENT_ERRORS.MACHINE_NOT_FOUND };
-    if (read.ignored.length > 0) dependencies.logIgnored(read.keepalive.machineId, read.ignored);
-    return { refusal: null, body: storedBody(dependencies, call, { ...read, stored }) };
+    return isSameEntry(read.keepalive, owner) ? read : { refusal: AGENT_ERRORS.MACHINE_NOT_FOUND };
   } catch (error) {
-    if (isInvalid(error)) return { refusal: invalidPayload(error.message) };
-    const failed = {
-      requestId: call.requestId(),
-      path: AGENT_ROUTES.keepalive.path,
-      logUnexpected: dependencies.logUnexpected,
-    };
-    return { refusal: unexpected(failed, error, AGENT_ERRORS.KEEPALIVE_FAILED) };
+    failed(error);
+    return null;
   }
+}
+
+function answerOf(
+  dependencies: KeepaliveDependencies,
+  call: KeepaliveCall,
+  { keepalive, ignored, stored }: ReadKeepalive & { readonly stored: StoredKeepalive | null },
+): KeepaliveAnswer {
+  if (stored === null) return { refusal: AGENT_ERRORS.MACHINE_NOT_FOUND };
+  if (ignored.length > 0) dependencies.logIgnored(keepalive.machineId, ignored);
+  return { refusal: null, body: storedBody(dependencies, call, { keepalive, ignored, stored }) };
+}
+
+function refusalOf(
+  { logUnexpected }: KeepaliveDependencies,
+  { requestId }: KeepaliveCall,
+  error: unknown,
+): AgentRefusal {
+  if (isInvalid(error)) return invalidPayload(error.message);
+  const failed = { requestId: requestId(), path: AGENT_ROUTES.keepalive.path, logUnexpected };
+  return unexpected(failed, error, AGENT_ERRORS.KEEPALIVE_FAILED);
 }
 
 function storedBody(

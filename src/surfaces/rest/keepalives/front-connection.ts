@@ -112,8 +112,8 @@ export class FrontConnection {
       return;
     }
     const { length } = this.#received;
-    void answer({ owner, body, address: this.#socket.remoteAddress ?? '' }).then((answered) => {
-      if (this.#state === 'left') return;
+    answer({ owner, body, address: this.#socket.remoteAddress ?? '' }, (answered) => {
+      if (this.#state !== 'answering') return;
       // An empty part of a chunk would keep all of its memory.
       this.#received = this.#received.length > length ? this.#received.subarray(length) : NOTHING;
       const after = this.#afterAnswer(isLast);

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RefusalLog } from '../../../store/events/refusal-log.ts';
 import { anonymousActor } from '../../access/acting-caller.ts';
-import { reasonOf, refusalBody, retryAfterOf } from '../agent-refusals.ts';
+import { type AgentRefusal, reasonOf, refusalBody, retryAfterOf } from '../agent-refusals.ts';
 import { AGENT_ROUTES } from '../api/agent-api.ts';
 import { isRefused, reasonOfStatus } from '../refused-requests.ts';
 import { answerKeepalive, type KeepaliveDependencies } from './answer-keepalive.ts';
@@ -18,27 +18,33 @@ const { method, path } = AGENT_ROUTES.keepalive;
 
 export function keepaliveFront(dependencies: FrontAnswerDependencies): FrontDependencies {
   const { tokens, limits } = dependencies;
-  return { tokens, limits, answer: (call) => answerInFront(dependencies, call) };
+  return {
+    tokens,
+    limits,
+    answer: (call, answered) => {
+      let id = '';
+      const requestId = () => (id ||= randomUUID());
+      const { owner, body } = call;
+      answerKeepalive(dependencies, { owner, body, hasToken: true, requestId }, (answer) => {
+        if (answer.refusal === null)
+          answered({ status: 200, retryAfter: null, body: JSON.stringify(answer.body) });
+        else answered(refused(dependencies, { ...call, requestId }, answer.refusal));
+      });
+    },
+  };
 }
 
-async function answerInFront(
-  dependencies: FrontAnswerDependencies,
-  { owner, body, address }: FrontCall,
-): Promise<FrontAnswer> {
-  let id = '';
-  const requestId = () => (id ||= randomUUID());
-  const answer = await answerKeepalive(dependencies, { owner, body, hasToken: true, requestId });
-  if (answer.refusal === null) return { status: 200, retryAfter: null, body: JSON.stringify(answer.body) };
-  const { refusal } = answer;
-  if (isRefused(refusal.status))
-    dependencies.refusals.record({
+function refused(
+  { refusals }: FrontAnswerDependencies,
+  { address, requestId }: Pick<FrontCall, 'address'> & { readonly requestId: () => string },
+  refusal: AgentRefusal,
+): FrontAnswer {
+  const { status } = refusal;
+  if (isRefused(status))
+    refusals.record({
       actor: anonymousActor(address, requestId()),
       method: `${method} ${path}`,
-      reason: reasonOf(refusal) ?? reasonOfStatus(refusal.status),
+      reason: reasonOf(refusal) ?? reasonOfStatus(status),
     });
-  return {
-    status: refusal.status,
-    retryAfter: retryAfterOf(refusal),
-    body: JSON.stringify(refusalBody(refusal)),
-  };
+  return { status, retryAfter: retryAfterOf(refusal), body: JSON.stringify(refusalBody(refusal)) };
 }

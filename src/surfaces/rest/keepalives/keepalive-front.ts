@@ -19,8 +19,7 @@ import { FrontConnection } from './front-connection.ts';
 export interface FrontDependencies {
   readonly tokens: Pick<MachineTokens, 'known' | 'owner'>;
   readonly limits: Pick<RequestLimits, 'countCallOf'>;
-  /** The whole answer, from the status line on. */
-  readonly answer: (call: FrontCall) => Promise<FrontAnswer>;
+  readonly answer: (call: FrontCall, answered: (answer: FrontAnswer) => void) => void;
 }
 
 export interface FrontCall {
