@@ -5,6 +5,7 @@
  */
 import { Connection, loopbackAddress } from './connection.ts';
 import { FLEET, INTERVAL_MS, requestOf } from './fleet.ts';
+import { type Pooled, runPooled } from './pooled-load.ts';
 
 export interface ClosedLoop {
   readonly kind: 'closed loop';
@@ -207,8 +208,15 @@ class FieldAgents {
   }
 }
 
-process.on('message', async (load: ClosedLoop | Agents) => {
-  process.send?.(load.kind === 'agents' ? await new FieldAgents(load).run() : await runClosedLoop(load));
+export type Load = ClosedLoop | Agents | Pooled;
+
+function run(load: Load): Promise<LoadResult> {
+  if (load.kind === 'agents') return new FieldAgents(load).run();
+  return load.kind === 'pooled' ? runPooled(load) : runClosedLoop(load);
+}
+
+process.on('message', async (load: Load) => {
+  process.send?.(await run(load));
 });
 process.once('disconnect', () => process.exit(0));
 process.send?.('ready');

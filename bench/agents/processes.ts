@@ -7,15 +7,17 @@ import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../../src/time/sleep.ts';
-import type { Agents, ClosedLoop, LoadResult } from './load.ts';
+import type { Load, LoadResult } from './load.ts';
 
 export interface Serving {
   readonly pid: number;
   readonly port: number;
 }
 
-/** Such as --cpu-prof, to see where the time goes. */
-const SERVER_FLAGS = (process.env.BENCH_SERVER_FLAGS ?? '').split(' ').filter((flag) => flag !== '');
+/** As `ingot serve` starts it, and what is asked for, such as --cpu-prof, to see where the time goes. */
+const SERVER_FLAGS = ['--max-semi-space-size=32']
+  .concat((process.env.BENCH_SERVER_FLAGS ?? '').split(' '))
+  .filter((flag) => flag !== '');
 
 export class Processes {
   readonly #children = new Set<ChildProcess>();
@@ -90,7 +92,7 @@ export class Sender {
     return this.#child.pid ?? 0;
   }
 
-  async send(load: ClosedLoop | Agents): Promise<LoadResult> {
+  async send(load: Load): Promise<LoadResult> {
     this.#child.send(load);
     const [result] = (await once(this.#child, 'message')) as [LoadResult];
     return result;

@@ -17,6 +17,7 @@ import { compareClosedLoops } from './closed-loop.ts';
 import { expireSome, watchNothing } from './expiry.ts';
 import { FLEET, fillFleet } from './fleet.ts';
 import { returnAtOnce } from './herd.ts';
+import { speakPooled } from './pooled.ts';
 import { Processes, type Serving } from './processes.ts';
 import { speakSteadily } from './steady.ts';
 
@@ -24,6 +25,7 @@ const PARTS = {
   idle: watchNothing,
   loops: compareClosedLoops,
   steady: speakSteadily,
+  pooled: speakPooled,
   expiry: expireSome,
   herd: returnAtOnce,
 } as const;

@@ -2,6 +2,7 @@
  * Loaded into a measured server before its own code (`node --import`), whatever commit it is of. Reports memory, handles and
  * the share of garbage collection, and takes CPU profiles, when the benchmark asks over the process's IPC channel.
  */
+import cluster from 'node:cluster';
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { type EventLoopUtilization, PerformanceObserver, performance } from 'node:perf_hooks';
@@ -81,5 +82,5 @@ process.on('message', (message: Partial<Inquiry> | null) => {
   if (typeof message !== 'object' || message === null || message.bench === undefined) return;
   void answer(message as Inquiry).then((result) => process.send?.({ answer: result }));
 });
-// Listening must not keep a server alive that wants to end.
-process.channel?.unref();
+// Listening must not keep a server alive that wants to end. A worker lives by its channel.
+if (cluster.isPrimary) process.channel?.unref();
