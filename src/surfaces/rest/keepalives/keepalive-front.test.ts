@@ -1,0 +1,161 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it } from 'vitest';
+import type { AgentBearer } from '../../../store/agents/agents.ts';
+import { type Front, type FrontAnswer, type FrontDependencies, standInFront } from './keepalive-front.ts';
+
+const KEEP_ALIVE_MS = 300;
+const OWNER = { machineId: 'm-1' } as AgentBearer;
+const STORED: FrontAnswer = { status: 200, retryAfter: null, body: '{"status":"ok"}' };
+const BODY = '{"machine_id":"m-1"}';
+const REQUEST =
+  `POST /api/v1/machine/keepalive HTTP/1.1\r\nHost: ingot\r\nAuthorization: Bearer secret\r\n` +
+  `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
+
+let server: Server;
+let front: Front;
+const sockets: Socket[] = [];
+
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  front.closeAll();
+  server.close();
+});
+
+interface Given extends Partial<FrontDependencies> {
+  readonly isCrowded?: boolean;
+}
+
+/** The parser's server answers "ordinary" to everything. */
+async function standing({ isCrowded = false, ...given }: Given = {}): Promise<void> {
+  server = createServer({ headersTimeout: 200, connectionsCheckingInterval: 20 }, (_request, response) => {
+    response.end('ordinary');
+  });
+  front = standInFront(
+    {
+      tokens: { known: () => OWNER, owner: async () => OWNER },
+      limits: { countCallOf: () => {} },
+      answer: (_call, answered) => answered(STORED),
+      ...given,
+    },
+    { server, keepAliveMs: KEEP_ALIVE_MS, patienceMs: 100, isCrowded: () => isCrowded },
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+}
+
+async function connected(): Promise<Socket> {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  sockets.push(socket);
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function answerTo(request: string, socket?: Socket): Promise<string> {
+  const to = socket ?? (await connected());
+  to.write(request);
+  const [data] = (await once(to, 'data')) as [Buffer];
+  return data.toString();
+}
+
+it('answers one keepalive after the other on a connection', async () => {
+  await standing();
+  const socket = await connected();
+  for (let n = 0; n < 3; n += 1) expect(await answerTo(REQUEST, socket)).toContain(STORED.body);
+  expect(await answerTo('GET / HTTP/1.1\r\nHost: ingot\r\n\r\n', socket)).toContain('ordinary');
+  // It stays with the parser.
+  expect(await answerTo(REQUEST, socket)).toContain('ordinary');
+});
+
+it('asks for a token that it does not know, and leaves strangers to the parser', async () => {
+  await standing({ tokens: { known: () => null, owner: async () => OWNER } });
+  expect(await answerTo(REQUEST)).toContain(STORED.body);
+  front.closeAll();
+  server.close();
+  for (const owner of [
+    async () => null,
+    async () => 'revoked' as const,
+    () => Promise.reject(new Error('away')),
+  ]) {
+    await standing({ tokens: { known: () => null, owner } });
+    expect(await answerTo(REQUEST)).toContain('ordinary');
+    front.closeAll();
+    server.close();
+  }
+  await standing();
+});
+
+it('leaves what is too often to the parser', async () => {
+  await standing({
+    limits: {
+      countCallOf: () => {
+        throw new Error('too many');
+      },
+    },
+  });
+  expect(await answerTo(REQUEST)).toContain('ordinary');
+});
+
+it('leaves a connection that is slow to the parser, which ends it', async () => {
+  await standing();
+  for (const part of ['', REQUEST.slice(0, 40)]) {
+    const socket = await connected();
+    const startedAt = performance.now();
+    if (part !== '') socket.write(part);
+    socket.resume();
+    await once(socket, 'end');
+    expect(performance.now() - startedAt).toBeGreaterThan(200);
+  }
+});
+
+it('reads a body that comes later', async () => {
+  await standing();
+  const socket = await connected();
+  socket.write(REQUEST.slice(0, -5));
+  await sleep(20);
+  expect(await answerTo(REQUEST.slice(-5), socket)).toContain(STORED.body);
+});
+
+it('ends a connection that is idle', async () => {
+  await standing();
+  const socket = await connected();
+  await answerTo(REQUEST, socket);
+  const startedAt = performance.now();
+  await once(socket, 'close');
+  expect(performance.now() - startedAt).toBeGreaterThan(KEEP_ALIVE_MS / 2);
+});
+
+it('ends connections with their answers when there are too many', async () => {
+  await standing({ isCrowded: true });
+  const socket = await connected();
+  const answer = await answerTo(REQUEST, socket);
+  expect(answer).toMatch(
+    /^HTTP\/1\.1 200 OK\r\nx-content-type-options: nosniff\r\ncache-control: no-store\r\nconnection: close\r\n/,
+  );
+  expect(answer).not.toContain('keep-alive');
+  await once(socket, 'close');
+});
+
+it('answers what is under way when it closes, and ends the connection with it', async () => {
+  const late: Array<() => void> = [];
+  await standing({ answer: (_call, answered) => late.push(() => answered(STORED)) });
+  const [busy, fresh] = [await connected(), await connected()];
+  busy.write(REQUEST);
+  while (late.length === 0) await sleep(5);
+  front.close();
+  const answered = once(busy, 'data');
+  late[0]?.();
+  const [data] = (await answered) as [Buffer];
+  expect(data.toString()).toContain('Connection: close\r\n');
+  await once(busy, 'close');
+  expect(await answerTo(REQUEST, fresh)).toContain('ordinary');
+});
+
+it('writes text that is not ASCII as UTF-8', async () => {
+  await standing({ answer: (_call, answered) => answered({ ...STORED, body: '{"version":"é✓"}' }) });
+  const answer = await answerTo(REQUEST);
+  expect(answer).toContain('content-length: 19\r\n');
+  expect(answer.endsWith('{"version":"é✓"}')).toBe(true);
+});
