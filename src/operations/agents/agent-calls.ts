@@ -38,8 +38,6 @@ export interface KeepaliveDone {
 
 /** A registration is a transaction of several statements, and other transactions need the lock on events, too. */
 const MAX_TRANSITIONS = 200;
-/** A machine's keepalives always go through the same lane, so no two batches of this replica write the same row. */
-const LANES = 2;
 /** Further calls are refused and retried later: here they would only wait. */
 const MAX_WAITING = 100_000;
 
@@ -49,7 +47,8 @@ export class AgentCalls {
   readonly #dependencies: AgentCallDependencies;
   readonly #registrations: Coalescer<RegisteringAgent & Registration, boolean>;
   readonly #firstKeepalives: Coalescer<Keepalive, StoredKeepalive | null>;
-  readonly #lanes: readonly KeepaliveLane[];
+  /** One, so no two batches of this replica write the same row. */
+  readonly #keepalives: KeepaliveLane;
   #waiting = 0;
 
   constructor(dependencies: AgentCallDependencies) {
@@ -66,7 +65,7 @@ export class AgentCalls {
       flush: (agents) => onceEach(agents, (unique) => this.#makeReady(unique)),
       isPoisoned: isStatementError,
     });
-    this.#lanes = Array.from({ length: LANES }, () => new KeepaliveLane(dependencies.keepalives));
+    this.#keepalives = new KeepaliveLane(dependencies.keepalives);
   }
 
   /** False: the token is not valid any more. */
@@ -87,7 +86,7 @@ export class AgentCalls {
       done.failed(error);
       return;
     }
-    this.#laneOf(keepalive.machineId).submit(keepalive, {
+    this.#keepalives.submit(keepalive, {
       stored: (kept) => {
         if (kept.outcome === 'waiting') this.#firstKeepalive(keepalive, done);
         else {
@@ -109,12 +108,6 @@ export class AgentCalls {
         this.#waiting -= 1;
       })
       .then(done.stored, done.failed);
-  }
-
-  #laneOf(machineId: string): KeepaliveLane {
-    const lane = this.#lanes[machineId.charCodeAt(machineId.length - 1) % LANES];
-    if (!lane) throw new Error('there is no such lane');
-    return lane;
   }
 
   #enter(): void {

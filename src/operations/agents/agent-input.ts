@@ -163,10 +163,11 @@ function readMetrics(value: unknown, ignored: string[]): Metrics | null {
     return null;
   }
   const metrics: Metrics = {};
-  for (const name of METRIC_NAMES) {
-    const metric = Object.hasOwn(value, name) ? value[name] : undefined;
+  // Names of metrics are none that every object has.
+  for (const { name, most } of METRIC_LIMITS) {
+    const metric = value[name];
     if (metric === undefined || metric === null) continue;
-    if (isMetric(name, metric)) metrics[name] = metric;
+    if (isMetric(metric, most)) metrics[name] = metric;
     else ignored.push(`metrics.${name}: must be ${METRIC_RULES[METRICS[name].kind]}`);
   }
   return metrics;
@@ -177,9 +178,15 @@ const METRIC_RULES = {
   count: 'a whole number from 0 up',
 } as const satisfies Record<(typeof METRICS)[MetricName]['kind'], string>;
 
-function isMetric(name: MetricName, value: unknown): value is number {
+/** A percentage may have a fraction, a count may not. */
+const METRIC_LIMITS = METRIC_NAMES.map((name) => ({
+  name,
+  most: METRICS[name].kind === 'percent' ? ('percent' as const) : MAX_COUNT,
+}));
+
+function isMetric(value: unknown, most: number | 'percent'): value is number {
   if (typeof value !== 'number' || !(value >= 0)) return false;
-  return METRICS[name].kind === 'percent' ? value <= 100 : Number.isInteger(value) && value <= MAX_COUNT;
+  return most === 'percent' ? value <= 100 : Number.isInteger(value) && value <= most;
 }
 
 /** Without control characters and unpaired surrogates, which PostgreSQL does not store. */
