@@ -9,9 +9,50 @@ import { Coalescer } from '../store/database/coalescer.ts';
 import { type Database, isStatementError } from '../store/database/database.ts';
 import { tokenKey } from '../store/tokens.ts';
 
-interface CachedBearer {
-  readonly bearer: AgentBearer;
+/** As small as it can be: a replica may know a million. */
+class KnownBearer implements AgentBearer {
+  readonly machineId: string;
+  readonly poolName: string;
+  readonly providerName: string;
   readonly until: number;
+  readonly #key: string;
+  readonly #issuedMs: number;
+  readonly #expiresMs: number | null;
+
+  constructor(key: string, owner: TokenOwner, { until, names }: { until: number; names: Names }) {
+    this.machineId = owner.machineId;
+    this.poolName = names.one(owner.poolName);
+    this.providerName = names.one(owner.providerName);
+    this.until = until;
+    this.#key = key;
+    this.#issuedMs = owner.issuedAt.getTime();
+    this.#expiresMs = owner.expiresAt?.getTime() ?? null;
+  }
+
+  get tokenHash(): Buffer {
+    return Buffer.from(this.#key, 'base64');
+  }
+
+  get issuedAt(): Date {
+    return new Date(this.#issuedMs);
+  }
+
+  get expiresAt(): Date | null {
+    return this.#expiresMs === null ? null : new Date(this.#expiresMs);
+  }
+}
+
+/** The same text once, and not again for each agent: a fleet has few pools. */
+class Names {
+  readonly #names = new Map<string, string>();
+
+  one(name: string): string {
+    const known = this.#names.get(name);
+    if (known !== undefined) return known;
+    if (this.#names.size >= MAX_NAMES) this.#names.clear();
+    this.#names.set(name, name);
+    return name;
+  }
 }
 
 const CACHE_MS = 600_000;
@@ -20,6 +61,7 @@ const CACHE_MS = 600_000;
  * each is forgotten before it calls again.
  */
 const MAX_CACHED = 2_000_000;
+const MAX_NAMES = 10_000;
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
 
 function keyOf(authorization: string | undefined): string | null {
@@ -38,7 +80,8 @@ async function findOwners(database: Database, hashes: readonly Buffer[]) {
 export class MachineTokens {
   readonly #now: () => number;
   readonly #lookups: Coalescer<Buffer, TokenOwner | 'revoked' | null>;
-  #cache = new Map<string, CachedBearer>();
+  readonly #names = new Names();
+  #cache = new Map<string, KnownBearer>();
 
   constructor(database: Database, now: () => number) {
     this.#now = now;
@@ -57,10 +100,10 @@ export class MachineTokens {
     const known = this.#cached(key);
     if (known !== null) return known;
     const cache = this.#cache;
-    const tokenHash = Buffer.from(key, 'base64');
-    const owner = await this.#lookups.submit(tokenHash);
+    const owner = await this.#lookups.submit(Buffer.from(key, 'base64'));
     if (owner === null || owner === 'revoked') return owner;
-    const bearer = { ...owner, tokenHash };
+    const until = Math.min(this.#now() + CACHE_MS, owner.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY);
+    const bearer = new KnownBearer(key, owner, { until, names: this.#names });
     if (cache === this.#cache) this.#remember(key, bearer);
     return bearer;
   }
@@ -78,12 +121,11 @@ export class MachineTokens {
 
   #cached(key: string): AgentBearer | null {
     const cached = this.#cache.get(key);
-    return cached && cached.until > this.#now() ? cached.bearer : null;
+    return cached && cached.until > this.#now() ? cached : null;
   }
 
-  #remember(key: string, bearer: AgentBearer): void {
+  #remember(key: string, bearer: KnownBearer): void {
     if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
-    const expiry = bearer.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
-    this.#cache.set(key, { bearer, until: Math.min(this.#now() + CACHE_MS, expiry) });
+    this.#cache.set(key, bearer);
   }
 }

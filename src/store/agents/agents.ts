@@ -34,11 +34,13 @@ export interface TokenOwner extends AgentAddress {
 }
 
 const FIND_BY_TOKENS = `
-  SELECT token_hash, machine_id, pool, provider, token_expires_at, token_issued_at, false AS revoked
-  FROM agents JOIN agent_presence USING (machine_id)
-  WHERE token_hash = ANY($1) AND (token_expires_at IS NULL OR token_expires_at > now())
+  SELECT i.place::int AS place, machine_id, pool, provider, token_expires_at, token_issued_at, false AS revoked
+  FROM unnest($1::bytea[]) WITH ORDINALITY AS i(token_hash, place)
+    JOIN agents USING (token_hash) JOIN agent_presence USING (machine_id)
+  WHERE token_expires_at IS NULL OR token_expires_at > now()
   UNION ALL
-  SELECT token_hash, machine_id, pool, provider, NULL, now(), true FROM revoked_agents WHERE token_hash = ANY($1)`;
+  SELECT i.place::int, machine_id, pool, provider, NULL, now(), true
+  FROM unnest($1::bytea[]) WITH ORDINALITY AS i(token_hash, place) JOIN revoked_agents USING (token_hash)`;
 
 /** By the hashes of their tokens, in that order. Null: no such token, or an expired one; revoked: it will never be valid again. */
 export async function findAgentsByTokens(
@@ -46,7 +48,8 @@ export async function findAgentsByTokens(
   hashes: readonly Buffer[],
 ): Promise<Array<TokenOwner | 'revoked' | null>> {
   const rows = await session.run<{
-    token_hash: Buffer;
+    /** Among the hashes, from 1. */
+    place: number;
     machine_id: string;
     pool: string;
     provider: string;
@@ -54,19 +57,18 @@ export async function findAgentsByTokens(
     token_issued_at: Date;
     revoked: boolean;
   }>('find-agents-by-tokens', FIND_BY_TOKENS, [hashes]);
-  const found = new Map(rows.map((row) => [row.token_hash.toString('hex'), row]));
-  return hashes.map((hash) => {
-    const row = found.get(hash.toString('hex'));
-    if (!row) return null;
-    if (row.revoked) return 'revoked';
-    return {
-      machineId: row.machine_id,
-      poolName: row.pool,
-      providerName: row.provider,
-      expiresAt: row.token_expires_at,
-      issuedAt: row.token_issued_at,
-    };
-  });
+  const found = new Array<TokenOwner | 'revoked' | null>(hashes.length).fill(null);
+  for (const row of rows)
+    found[row.place - 1] = row.revoked
+      ? 'revoked'
+      : {
+          machineId: row.machine_id,
+          poolName: row.pool,
+          providerName: row.provider,
+          expiresAt: row.token_expires_at,
+          issuedAt: row.token_issued_at,
+        };
+  return found;
 }
 
 /** An agent with the hash of its current token. */
