@@ -102,8 +102,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   });
   const stopClosing = closeStalledSockets(app.server, options.sessions?.stalledMs ?? STALLED_MS);
   const isCrowded = crowdOf(app.server);
-  const front = frontOf(options, { server: app.server, headersMs: limits.headersMs, isCrowded });
-  app.addHook('preClose', async () => front?.close());
+  const front = frontOf(options, app, { headersMs: limits.headersMs, isCrowded });
   if (tls && options.sessions) guardSessions(app.server, options.sessions);
   app.addHook('onClose', async () => stopClosing());
   nameCallers(app, options.dependencies.proxies);
@@ -157,10 +156,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     },
     stop: async (graceMs) => {
       closing = true;
-      const timer = setTimeout(() => {
-        front?.closeAll();
-        app.server.closeAllConnections();
-      }, graceMs);
+      const timer = setTimeout(() => endConnections(app, front), graceMs);
       await app.close();
       clearTimeout(timer);
       stopForgiving();
@@ -169,16 +165,21 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
 }
 
 function frontOf(
-  { front, tls }: HttpOptions,
-  {
-    server,
-    headersMs,
-    isCrowded,
-  }: Pick<FrontOptions, 'server' | 'isCrowded'> & Pick<SlowLimits, 'headersMs'>,
+  { front: dependencies, tls }: HttpOptions,
+  app: FastifyInstance<Server>,
+  { headersMs, isCrowded }: Pick<FrontOptions, 'isCrowded'> & Pick<SlowLimits, 'headersMs'>,
 ): Front | null {
-  if (front === undefined || tls !== null) return null;
+  if (dependencies === undefined || tls !== null) return null;
   const patienceMs = Math.min(FRONT_PATIENCE_MS, headersMs / 4);
-  return standInFront(front, { server, keepAliveMs: KEEP_ALIVE_MS, patienceMs, isCrowded });
+  const { server } = app;
+  const front = standInFront(dependencies, { server, keepAliveMs: KEEP_ALIVE_MS, patienceMs, isCrowded });
+  app.addHook('preClose', async () => front.close());
+  return front;
+}
+
+function endConnections(app: FastifyInstance<Server>, front: Front | null): void {
+  front?.closeAll();
+  app.server.closeAllConnections();
 }
 
 /** Everything that asks for the address of a request gets that of its caller, also behind a trusted proxy. */
