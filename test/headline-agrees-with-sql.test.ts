@@ -4,11 +4,13 @@ import { presenceLifecycle } from '../src/domain/agent/presence.ts';
 import type { Condition, Conditions } from '../src/domain/condition/condition.ts';
 import { installLifecycle } from '../src/domain/install/install-state.ts';
 import { statesOf } from '../src/domain/lifecycle/lifecycle.ts';
+import { effectiveState } from '../src/domain/machine/effective-state.ts';
 import { sampleMachine } from '../src/domain/machine/machine.fixture.ts';
 import type { Machine } from '../src/domain/machine/machine.ts';
 import { machineHeadline } from '../src/domain/machine/machine-headline.ts';
 import { phaseLifecycle } from '../src/domain/machine/phase.ts';
 import { serviceLifecycle } from '../src/domain/machine/service-state.ts';
+import { TROUBLED_BESIDE } from '../src/store/machines/count-headlines.ts';
 import {
   HEADLINE_COLUMN,
   NEEDS_ATTENTION_COLUMN,
@@ -101,6 +103,24 @@ test('the headline, its tone and who needs attention are the same in SQL and in 
   });
   expect(rows).toEqual(expected);
   expect(new Set(expected.map(({ reason }) => reason)).size).toBeGreaterThan(20);
+});
+
+test('the index has the headlines that need attention and that no condition names, but for the end of a maintenance', async () => {
+  const cases = machines();
+  const { rows } = await client.query<{ reason: string | null; isIndexed: boolean }>(
+    `SELECT split_part(ingot_headline_since(phase, service, install, presence, active_operation_id, conditions, observed,
+       now(), now()), ' ', 1) AS reason, ${TROUBLED_BESIDE} AS "isIndexed"
+     FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (phase text, service text, install text, presence text,
+       "activeOperationId" text, conditions jsonb, observed jsonb)) WITH ORDINALITY
+       AS c(phase, service, install, presence, active_operation_id, conditions, observed, n) ORDER BY n`,
+    [JSON.stringify(cases)],
+  );
+  const expected = cases.map((machine) => {
+    const { reason, needsAttention } = machineHeadline({ ...machine, maintenance: null }, new Date());
+    return needsAttention && !['ATTENTION', 'BLOCKED'].includes(effectiveState(machine)) ? reason : null;
+  });
+  expect(rows.map(({ reason }) => reason)).toEqual(expected);
+  expect(rows.filter(({ reason, isIndexed }) => reason !== null && !isIndexed)).toEqual([]);
 });
 
 test('a list of those that need attention reads the index of the few that may, however many are in maintenance', async () => {

@@ -57,6 +57,12 @@ beforeAll(async () => {
   client = new LoadClient(server.grpcAddress, server.adminToken);
   await prepareFill(client);
   await fillFleet(sql, SIZE);
+  // An overview looks for the newest of these only where there are some.
+  await sql.query(
+    `UPDATE machines SET maintenance = '{"since": "2026-01-01T00:00:00.000Z", "until": "2026-01-02T00:00:00.000Z",
+       "reason": "", "by": "", "exitsByItself": false}' WHERE machine_id = ANY($1)`,
+    [[10, 110, 210].map(machineIdOf)],
+  );
 });
 afterAll(async () => {
   client?.close();

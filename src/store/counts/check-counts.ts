@@ -28,8 +28,8 @@ const COUNT_SLICE = `
 /** Rows of counts have the columns of machines, so the same expressions give their cells. */
 const KEPT_CELLS = `
   SELECT to_jsonb(c)::text AS key, sum(machines)::bigint AS number FROM (
-    SELECT ${CELL_OF}, machines FROM machine_counts
-    UNION ALL SELECT ${CELL_COLUMNS}, machines FROM machine_count_deltas) AS kept,
+    SELECT ${CELL_OF}, machines FROM machine_cells
+    UNION ALL SELECT ${CELL_COLUMNS}, machines FROM machine_cell_deltas) AS kept,
     LATERAL (SELECT ${Object.keys(CELL_OF_MACHINE)
       .map((column) => `kept.${column}`)
       .join(', ')}) AS c
@@ -68,7 +68,7 @@ export function checkCounts(database: Database, stopping: AbortSignal): Promise<
   return database.transaction(async (session) => {
     await session.run('', 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
     // LOCK takes no snapshot, so the snapshot sees what the check before this one has fixed.
-    await session.run('', 'LOCK TABLE fleet_count_state IN SHARE UPDATE EXCLUSIVE MODE');
+    await session.run('', 'LOCK TABLE machine_count_state IN SHARE UPDATE EXCLUSIVE MODE');
     const found = await countAll(session, stopping);
     if (found === null) return null;
     const differences = [
@@ -84,11 +84,11 @@ export function checkCounts(database: Database, stopping: AbortSignal): Promise<
       const fixed = differences.filter((difference) => difference.of === of);
       if (fixed.length > 0) await session.run('', FIX[of], [JSON.stringify(fixed)]);
     }
-    const [state] = await session.run<{ complete: boolean }>('', 'SELECT complete FROM fleet_count_state');
+    const [state] = await session.run<{ complete: boolean }>('', 'SELECT complete FROM machine_count_state');
     const wereComplete = state?.complete ?? false;
     await session.run(
       'counts-checked',
-      `UPDATE fleet_count_state SET complete = true, checked_at = now(), differences = differences + $1`,
+      `UPDATE machine_count_state SET complete = true, checked_at = now(), differences = differences + $1`,
       [wereComplete ? differences.length : 0],
     );
     return { wereComplete, machines: found.machines, differences };
@@ -96,9 +96,9 @@ export function checkCounts(database: Database, stopping: AbortSignal): Promise<
 }
 
 const FIX = {
-  cell: `INSERT INTO machine_count_deltas (${CELL_COLUMNS}, machines)
+  cell: `INSERT INTO machine_cell_deltas (${CELL_COLUMNS}, machines)
     SELECT ${Object.keys(CELL_OF_MACHINE)
-      .map((column) => `(jsonb_populate_record(NULL::machine_count_deltas, key::jsonb)).${column}`)
+      .map((column) => `(jsonb_populate_record(NULL::machine_cell_deltas, key::jsonb)).${column}`)
       .join(', ')}, missing
     FROM jsonb_to_recordset($1::jsonb) AS d(key text, missing integer)`,
   rack: `INSERT INTO machine_rack_deltas (rack, machines)

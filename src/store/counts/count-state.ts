@@ -4,7 +4,7 @@ import type { Session } from '../database/database.ts';
 export async function areCountsComplete(session: Session): Promise<boolean> {
   const [row] = await session.run<{ complete: boolean }>(
     'counts-complete',
-    'SELECT complete FROM fleet_count_state',
+    'SELECT complete FROM machine_count_state',
   );
   return row?.complete ?? false;
 }
@@ -13,7 +13,7 @@ export async function areCountsComplete(session: Session): Promise<boolean> {
 export async function claimCheck(session: Session, everySeconds: number): Promise<boolean> {
   const rows = await session.run(
     'claim-count-check',
-    `UPDATE fleet_count_state SET claimed_at = now()
+    `UPDATE machine_count_state SET claimed_at = now()
      WHERE claimed_at < now() - CASE WHEN complete THEN $1 ELSE least($1, 60) END * interval '1 s'
        OR claimed_at > now() + interval '1 minute' RETURNING singleton`,
     [everySeconds],

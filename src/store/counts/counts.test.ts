@@ -33,7 +33,7 @@ const FACETS = [
   ...['phase', 'effective_state', 'service', 'install', 'presence', 'pool', 'schedulable', 'available'],
   ...['unschedulable_reason', 'unavailable_reason', 'provider', 'customer_id', 'location.site'],
   ...['hardware.model', 'hardware.gpu.model', 'hardware.memory_gib', 'hardware.vendor'],
-  ...['effective_rack', 'labels.env'],
+  ...['headline', 'tone', 'needs_attention', 'effective_rack'],
 ];
 
 const QUESTIONS = [
@@ -47,6 +47,11 @@ const QUESTIONS = [
   { filter: 'hardware.memory_gib>=256 AND NOT hardware.gpu.model=*', scope: '' },
   { filter: 'hardware.model=R7*', scope: 'customer_id=c1' },
   { filter: 'hardware.vendor=v1 OR hardware.model=R760', scope: '' },
+  { filter: 'needs_attention=true', scope: '' },
+  { filter: 'headline=maintenance_overdue OR headline=drift', scope: 'customer_id=c1' },
+  { filter: 'maintenance_overdue=true OR NOT tone=quiet', scope: '' },
+  { filter: 'conditions.Reachable=false AND NOT conditions.Degraded=true', scope: '' },
+  { filter: 'conditions.Reachable=true OR conditions.Degraded=false', scope: '' },
   { filter: '', scope: 'pool=p1' },
   { filter: '', scope: 'labels.env=prod' },
   { filter: 'labels.env=prod', scope: 'customer_id=c2' },
@@ -64,11 +69,11 @@ function counted({ filter, scope }: (typeof QUESTIONS)[number]): Promise<Machine
 }
 
 async function withoutCounts<T>(read: () => Promise<T>): Promise<T> {
-  await sql.query('UPDATE fleet_count_state SET complete = false');
+  await sql.query('UPDATE machine_count_state SET complete = false');
   try {
     return await read();
   } finally {
-    await sql.query('UPDATE fleet_count_state SET complete = true');
+    await sql.query('UPDATE machine_count_state SET complete = true');
   }
 }
 
@@ -80,10 +85,10 @@ function writes(seed: number): string[] {
     return values[Math.floor((state / 2_147_483_648) * values.length)] as T;
   };
   const condition = (type: string) =>
-    `"${type}": {"status": ${pick(['true', 'true', 'false'])}, "reason": "${pick(['Broken', 'Asked'])}", "message": "${pick(['a', 'b'])}",
+    `"${type}": {"status": ${pick(['true', 'true', 'false'])}, "reason": "${pick(['Broken', 'RebootFailed'])}", "message": "${pick(['a', 'b'])}",
       "lastTransition": "2026-01-0${pick([1, 2, 3])}T00:00:00.000Z"}`;
   const conditions = () =>
-    `'{${['Retired', 'RMA', 'NeedsIntervention', 'Drained', 'InCustomerCluster', 'Reachable']
+    `'{${['Retired', 'RMA', 'NeedsIntervention', 'Drained', 'InCustomerCluster', 'Reachable', 'Degraded']
       .filter(() => pick([true, false, false]))
       .map(condition)
       .join(', ')}}'::jsonb`;
@@ -111,6 +116,11 @@ function writes(seed: number): string[] {
     () => `active_operation_id = ${optional(['op-1'])}`,
     () => `spec = ${spec()}, labels = ${labels()}`,
     () => `hardware = ${hardware()}`,
+    () =>
+      `phase = 'MAINTENANCE', maintenance = '{"until": ${pick(['null', '"2026-01-01T00:00:00.000Z"', '"2026-01-02T00:00:00.000Z"', '"2999-01-01T00:00:00.000Z"'])}}'::jsonb`,
+    () => `observed = ${pick(['NULL', `'{"upstreamId": "", "state": "Ready"}'`])}`,
+    () =>
+      `observed = '{"upstreamId": "x", "state": "${pick(['Deployed', 'Ready', 'absent'])}", "at": "2026-01-0${pick([1, 2, 3])}T00:00:00.000Z"${pick(['', ', "accepted": {"by": "a"}'])}}'::jsonb`,
     () => `updated_at = now()`,
   ];
   return Array.from({ length: 40 }, (_, index) => {
@@ -129,6 +139,10 @@ beforeEach(async () => {
 
 test('counts are those of the machines, before, after and while they are folded, with any filter and scope', async () => {
   for (const statement of writes(7)) await sql.query(statement);
+  await sql.query(
+    `UPDATE machines SET phase = 'MAINTENANCE', conditions = '{}', active_operation_id = NULL,
+       maintenance = jsonb_build_object('until', '2026-01-01T00:00:00.000Z') WHERE machine_id LIKE '%1'`,
+  );
   for (const fold of [false, true, true]) {
     if (fold) await foldCounts(database);
     for (const question of QUESTIONS)
@@ -139,7 +153,7 @@ test('counts are those of the machines, before, after and while they are folded,
   }
   expect((await checkCounts(database, never))?.differences).toEqual([]);
   const { rows } = await sql.query(
-    'SELECT FROM machine_count_deltas UNION ALL SELECT FROM machine_rack_deltas',
+    'SELECT FROM machine_cell_deltas UNION ALL SELECT FROM machine_rack_deltas',
   );
   expect(rows).toEqual([]);
 });
@@ -163,7 +177,7 @@ test('facets of hardware, and filters by it, read no machine', async () => {
   await sql.query('DELETE FROM machines');
   await sql.query('ALTER TABLE machines ENABLE TRIGGER USER');
   expect(await Promise.all(filters.map(read))).toEqual(before);
-  await sql.query('TRUNCATE machine_counts, machine_count_deltas, machine_rack_counts, machine_rack_deltas');
+  await sql.query('TRUNCATE machine_cells, machine_cell_deltas, machine_rack_counts, machine_rack_deltas');
 });
 
 test('writers, folds and checks at the same time lose nothing and count nothing twice', async () => {
@@ -219,7 +233,7 @@ test('a check adds what is missing, takes what is too much, and reports both', a
   for (const statement of writes(21)) await sql.query(statement);
   await foldCounts(database);
   await sql.query(
-    `UPDATE machine_counts SET machines = machines + 5 WHERE cell = (SELECT min(cell::text)::bytea FROM machine_counts)`,
+    `UPDATE machine_cells SET machines = machines + 5 WHERE cell = (SELECT min(cell::text)::bytea FROM machine_cells)`,
   );
   await sql.query(`DELETE FROM machine_rack_counts WHERE rack = 'k1'`);
   await sql.query(
@@ -233,7 +247,7 @@ test('a check adds what is missing, takes what is too much, and reports both', a
     ['end', -1],
   ]);
   expect((await checkCounts(database, never))?.differences).toEqual([]);
-  const { rows } = await sql.query('SELECT differences::int FROM fleet_count_state');
+  const { rows } = await sql.query('SELECT differences::int FROM machine_count_state');
   expect(rows).toEqual([{ differences: 3 }]);
 });
 
@@ -241,22 +255,22 @@ test('a fleet that is older than its counts is counted machine by machine until 
   await sql.query('ALTER TABLE machines DISABLE TRIGGER USER');
   for (const statement of writes(31).filter((text) => text.startsWith('INSERT'))) await sql.query(statement);
   await sql.query('ALTER TABLE machines ENABLE TRIGGER USER');
-  await sql.query(`UPDATE fleet_count_state SET complete = false, claimed_at = '-infinity'`);
+  await sql.query(`UPDATE machine_count_state SET complete = false, claimed_at = '-infinity'`);
   const before = await counted({ filter: '', scope: '' });
   expect(before.total).toBe(40);
   expect(await claimCheck(database, 3_600)).toBe(true);
   expect(await claimCheck(database, 3_600)).toBe(false);
   expect((await checkCounts(database, never))?.wereComplete).toBe(false);
   expect(await counted({ filter: '', scope: '' })).toEqual(before);
-  expect((await sql.query('SELECT complete FROM fleet_count_state')).rows).toEqual([{ complete: true }]);
+  expect((await sql.query('SELECT complete FROM machine_count_state')).rows).toEqual([{ complete: true }]);
   expect((await checkCounts(database, never))?.differences).toEqual([]);
 });
 
 test('a check that is stopped changes nothing', async () => {
-  await sql.query(`UPDATE fleet_count_state SET complete = false`);
+  await sql.query(`UPDATE machine_count_state SET complete = false`);
   expect(await checkCounts(database, AbortSignal.abort())).toBeNull();
-  expect((await sql.query('SELECT complete FROM fleet_count_state')).rows).toEqual([{ complete: false }]);
-  await sql.query(`UPDATE fleet_count_state SET complete = true`);
+  expect((await sql.query('SELECT complete FROM machine_count_state')).rows).toEqual([{ complete: false }]);
+  await sql.query(`UPDATE machine_count_state SET complete = true`);
 });
 
 test('ends of operations follow their status and time, also back', async () => {

@@ -13,11 +13,11 @@ const taken = (table: string, returning: string) => `
 
 /** The key is a digest of all columns of the cell, because an index of them all would be as large as the table. */
 const FOLD_MACHINES = `
-  WITH taken AS (${taken('machine_count_deltas', '*')}),
+  WITH taken AS (${taken('machine_cell_deltas', '*')}),
   changed AS (
     SELECT ${CELL_COLUMNS}, sum(machines) AS machines FROM taken GROUP BY ${CELL_COLUMNS} HAVING sum(machines) <> 0),
   folded AS (
-    INSERT INTO machine_counts AS c (cell, ${MACHINE_LIKE}, machines)
+    INSERT INTO machine_cells AS c (cell, ${MACHINE_LIKE}, machines)
     SELECT sha256(convert_to(ROW(${CELL_COLUMNS})::text, 'UTF8')), ${AS_MACHINE}, machines FROM changed
     ON CONFLICT (cell) DO UPDATE SET machines = c.machines + excluded.machines)
   SELECT count(*) AS deltas FROM taken`;
@@ -40,13 +40,13 @@ const FOLD_ENDS = `
 
 /** Cells and racks that no machine is in any more, and ends that no overview asks for. */
 const TIDY = [
-  ['tidy-machine-counts', 'DELETE FROM machine_counts WHERE machines = 0'],
+  ['tidy-machine-cells', 'DELETE FROM machine_cells WHERE machines = 0'],
   ['tidy-rack-counts', 'DELETE FROM machine_rack_counts WHERE machines = 0'],
   ['tidy-end-counts', `DELETE FROM operation_end_counts WHERE minute < now() - interval '49 hours'`],
 ] as const;
 
 const FOLDS = [
-  ['fold-machine-counts', FOLD_MACHINES],
+  ['fold-machine-cells', FOLD_MACHINES],
   ['fold-rack-counts', FOLD_RACKS],
   ['fold-end-counts', FOLD_ENDS],
 ] as const;
@@ -79,7 +79,7 @@ export async function tidyCounts(database: Database): Promise<void> {
   });
 }
 
-const DELTA_TABLES = ['machine_count_deltas', 'machine_rack_deltas', 'operation_end_deltas'] as const;
+const DELTA_TABLES = ['machine_cell_deltas', 'machine_rack_deltas', 'operation_end_deltas'] as const;
 
 /** Readers scan all deltas, and would scan what folds have deleted until autovacuum comes, which may take minutes. */
 export async function vacuumDeltas(database: Database): Promise<void> {

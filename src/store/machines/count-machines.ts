@@ -1,5 +1,5 @@
 /** Counts machines, in total and by several keys at once. */
-import { areCellsEnough, CELLS, isCellKey } from '../counts/cells.ts';
+import { areCellsEnough, asksForTime, cellsFor, isCellKey, isTimedKey } from '../counts/cells.ts';
 import { areCountsComplete } from '../counts/count-state.ts';
 import { largestRacks } from '../counts/rack-counts.ts';
 import type { Session } from '../database/database.ts';
@@ -39,7 +39,12 @@ export async function countMachines(session: Session, request: CountRequest): Pr
   const inCells = keys.filter(({ name }) => isCellKey(name));
   const racks = keys.filter(({ name }) => isWhole && name === 'effective_rack');
   const others = keys.filter((key) => !inCells.includes(key) && !racks.includes(key));
-  const { total, facets } = await countIn(session, IN_CELLS, { ...request, keys: inCells });
+  const isTimed =
+    asksForTime(selection.filter) ||
+    asksForTime(selection.scope?.filter ?? null) ||
+    inCells.some(({ name }) => isTimedKey(name));
+  const cells = isTimed ? TIMED_CELLS : IN_CELLS;
+  const { total, facets } = await countIn(session, cells, { ...request, keys: inCells });
   const counted = [...facets];
   for (const { name } of racks) counted.push({ field: name, values: await largestRacks(session, most) });
   if (others.length > 0)
@@ -54,11 +59,20 @@ export async function countMachines(session: Session, request: CountRequest): Pr
 interface Counted {
   readonly from: string;
   readonly number: string;
-  readonly statements: 'cells' | 'machines';
+  readonly statements: 'cells' | 'timed cells' | 'machines';
 }
 
 const MACHINES: Counted = { from: 'machines', number: '1 AS machines', statements: 'machines' };
-const IN_CELLS: Counted = { from: `${CELLS} AS cells`, number: 'machines', statements: 'cells' };
+const IN_CELLS: Counted = {
+  from: `${cellsFor('states')} AS cells`,
+  number: 'machines',
+  statements: 'cells',
+};
+const TIMED_CELLS: Counted = {
+  from: `${cellsFor('states and time')} AS cells`,
+  number: 'machines',
+  statements: 'timed cells',
+};
 
 async function countIn(
   session: Session,

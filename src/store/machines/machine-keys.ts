@@ -7,6 +7,7 @@ import { HARDWARE_FIELD_NAMES, HARDWARE_FIELDS } from '../../domain/hardware/har
 import { checkLabelName } from '../../domain/machine/machine-input.ts';
 import { probablyMeant } from '../../domain/nearest.ts';
 import { MACHINE_FILTER_COLUMNS as columns } from '../filter/machine-columns.ts';
+import { ATTENTION_HEADLINE } from './count-headlines.ts';
 import { COUNTED_HARDWARE_COLUMNS, HARDWARE_COLUMNS } from './hardware-columns.ts';
 import { TONE_ORDER } from './headline-column.ts';
 import { COUNTED_SPEC_COLUMNS, SORTED_SPEC_COLUMNS } from './spec-columns.ts';
@@ -62,10 +63,14 @@ export interface MachineKey {
 
 export type GroupName = keyof typeof GROUPS;
 
-/** What the overview counts besides: the types of operations under way, and what needs attention, as one text with its reason. */
+/**
+ * What the overview counts besides: the types of operations under way, and what needs attention, as one text with its reason, by
+ * conditions and by headlines.
+ */
 const OVERVIEW_KEYS = {
   operation: 'active_operation_type',
   attention: `(${columns.attention} || ' ' || coalesce(${columns.attention_reason}, ''))`,
+  attention_headline: ATTENTION_HEADLINE,
 } as const satisfies Record<string, string>;
 
 export function overviewKey(name: keyof typeof OVERVIEW_KEYS): MachineKey {

@@ -102,6 +102,7 @@ const KEYS = [
   ...LAYERS.map((layer) => groupKey(layer, 'facets')),
   overviewKey('operation'),
   overviewKey('attention'),
+  overviewKey('attention_headline'),
 ];
 
 async function readOverview(
@@ -120,7 +121,7 @@ async function readOverview(
       at,
       counts: { total, facets: facets.slice(0, LAYERS.length) },
       attention: await readAttention(session, scope, countedBy('attention')),
-      headlines: await readHeadlines(session, scope),
+      headlines: await readHeadlines(session, scope, { counted: countedBy('attention_headline'), at }),
       stalled: await stalledIn(session, scope, slow),
       overdue: await readOverdue(session, at, scope),
       maintenanceOverdue: await countMaintenanceOverdue(session, at, scope),

@@ -90,9 +90,9 @@ function headlineMessage(group: HeadlineGroup): MessageInitShape<typeof Attentio
     title,
     machines: group.machines,
     filter: `headline=${group.reason} AND effective_state!=ATTENTION AND effective_state!=BLOCKED`,
-    exampleMachineId: group.exampleMachineId,
+    exampleMachineId: group.example?.machineId ?? '',
     exampleMessage: title,
-    newest: timestampFromDate(group.newest),
+    ...(group.example && { newest: timestampFromDate(group.example.since) }),
   };
 }
 
