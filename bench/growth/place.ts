@@ -95,7 +95,8 @@ async function untilSettled(client: LoadClient, sql: pg.Pool): Promise<void> {
   for (;;) {
     const { machines } = await client.unary(FleetService.method.getOverview, {});
     const { rows } = await sql.query<{ machines: number; unsealed: number; complete: boolean }>(
-      `SELECT (SELECT count(*)::int FROM machines) AS machines, (SELECT complete FROM machine_count_state) AS complete,
+      `SELECT (SELECT count(*)::int FROM machines) AS machines,
+         (SELECT complete FROM machine_count_state) AND NOT EXISTS (SELECT FROM machine_value_deltas) AS complete,
          (SELECT max(event_id) FROM events)::int - (SELECT coalesce(max(last_event_id), 0) FROM audit_blocks)::int AS unsealed`,
     );
     if (rows[0]?.complete && rows[0].machines === machines && rows[0].unsealed < 1_000) return;

@@ -15,14 +15,20 @@ const CELL_OF = Object.entries(CELL_OF_MACHINE)
   .map(([column, expression]) => `${expression} AS ${column}`)
   .join(', ');
 
+/** Values are as many as machines may be, so they are counted where they need no memory of the server. */
+const VALUES_FOUND = `CREATE TEMPORARY TABLE values_found (list text, value text, machines bigint) ON COMMIT DROP`;
+
 /** Machines of one slice by cell, as text; and the last id of the slice. */
 const COUNT_SLICE = `
   WITH slice AS MATERIALIZED (
-    SELECT ${CELL_OF}, ingot_rack(spec, labels) AS rack, machine_id FROM machines WHERE machine_id > $1
-    ORDER BY machine_id LIMIT ${SLICE})
+    SELECT ${CELL_OF}, machine_id, ROW(ingot_rack(spec, labels), labels, spec ->> 'provider', nullif(spec ->> 'customer_id', ''),
+      nullif((spec -> 'location') ->> 'site', ''), pool, NULL, NULL, 1)::machine_value_deltas AS of_values
+    FROM machines WHERE machine_id > $1 ORDER BY machine_id LIMIT ${SLICE}),
+  found AS (
+    INSERT INTO values_found SELECT v.list, v.value, count(*) FROM slice CROSS JOIN LATERAL ingot_values_of(of_values) v
+    WHERE service IS DISTINCT FROM 'deleted' GROUP BY 1, 2)
   SELECT 'cell' AS kind, to_jsonb(c)::text AS key, count(*) AS number
     FROM (SELECT ${CELL_COLUMNS} FROM slice) AS c GROUP BY 2
-  UNION ALL SELECT 'rack', rack, count(*) FROM slice WHERE service IS DISTINCT FROM 'deleted' GROUP BY rack
   UNION ALL (SELECT 'last', machine_id, (SELECT count(*) FROM slice) FROM slice ORDER BY machine_id DESC LIMIT 1)`;
 
 /** Rows of counts have the columns of machines, so the same expressions give their cells. */
@@ -35,10 +41,18 @@ const KEPT_CELLS = `
       .join(', ')}) AS c
   GROUP BY 1`;
 
-const KEPT_RACKS = `
-  SELECT rack AS key, sum(machines)::bigint AS number FROM (
-    SELECT rack, machines FROM machine_rack_counts UNION ALL SELECT rack, machines FROM machine_rack_deltas) AS kept
-  GROUP BY rack`;
+/** In parts, so that no statement takes long. A difference is fixed at once, and the first of each part are reported. */
+const VALUE_PARTS = 16;
+const FIX_VALUES = `
+  WITH fixed AS (
+    INSERT INTO machine_value_deltas (list, value, machines)
+    SELECT list, value, sum(machines) FROM (
+      SELECT list, value, machines FROM values_found
+      UNION ALL SELECT list, value, -machines FROM machine_values
+      UNION ALL SELECT v.list, v.value, -d.machines FROM machine_value_deltas d CROSS JOIN LATERAL ingot_values_of(d) v) AS both_counts
+    WHERE hashtext(list || value) & ${VALUE_PARTS - 1} = $1 GROUP BY list, value HAVING sum(machines) <> 0
+    RETURNING list, value, machines)
+  SELECT list || ' ' || value AS key, machines AS missing FROM fixed LIMIT 100`;
 
 const ENDS = `
   SELECT minute::text || ' ' || phase AS key, sum(number)::bigint AS number FROM (
@@ -50,7 +64,7 @@ const ENDS = `
   GROUP BY minute, phase HAVING sum(number) <> 0`;
 
 export interface Difference {
-  readonly of: 'cell' | 'rack' | 'end';
+  readonly of: 'cell' | 'value' | 'end';
   readonly key: string;
   /** How many more there are than were counted. */
   readonly missing: number;
@@ -60,6 +74,7 @@ export interface CheckResult {
   /** False: the counts were not in use before. */
   readonly wereComplete: boolean;
   readonly machines: number;
+  /** Of values, at most a hundred of each part of them. */
   readonly differences: readonly Difference[];
 }
 
@@ -69,18 +84,19 @@ export function checkCounts(database: Database, stopping: AbortSignal): Promise<
     await session.run('', 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
     // LOCK takes no snapshot, so the snapshot sees what the check before this one has fixed.
     await session.run('', 'LOCK TABLE machine_count_state IN SHARE UPDATE EXCLUSIVE MODE');
+    await session.run('', VALUES_FOUND);
     const found = await countAll(session, stopping);
     if (found === null) return null;
     const differences = [
-      ...differing('cell', found.cells, await numbers(session, 'kept-cells', KEPT_CELLS)),
-      ...differing('rack', found.racks, await numbers(session, 'kept-racks', KEPT_RACKS)),
+      ...differing(found.cells, await numbers(session, 'kept-cells', KEPT_CELLS)),
+      ...(await fixedValues(session)),
       ...[...(await numbers(session, 'differing-ends', ENDS))].map(([key, missing]) => ({
         of: 'end' as const,
         key,
         missing,
       })),
     ];
-    for (const of of ['cell', 'rack', 'end'] as const) {
+    for (const of of ['cell', 'end'] as const) {
       const fixed = differences.filter((difference) => difference.of === of);
       if (fixed.length > 0) await session.run('', FIX[of], [JSON.stringify(fixed)]);
     }
@@ -101,28 +117,24 @@ const FIX = {
       .map((column) => `(jsonb_populate_record(NULL::machine_cell_deltas, key::jsonb)).${column}`)
       .join(', ')}, missing
     FROM jsonb_to_recordset($1::jsonb) AS d(key text, missing integer)`,
-  rack: `INSERT INTO machine_rack_deltas (rack, machines)
-    SELECT key, missing FROM jsonb_to_recordset($1::jsonb) AS d(key text, missing integer)`,
   end: `INSERT INTO operation_end_deltas (minute, phase, operations)
     SELECT substring(key, '^(.*) ')::timestamptz, substring(key, ' ([A-Z]+)$'), missing
     FROM jsonb_to_recordset($1::jsonb) AS d(key text, missing integer)`,
-} as const satisfies Record<Difference['of'], string>;
+} as const satisfies Record<Exclude<Difference['of'], 'value'>, string>;
 
 interface Counted {
   readonly cells: Map<string, number>;
-  readonly racks: Map<string, number>;
   readonly machines: number;
 }
 
 async function countAll(session: Session, stopping: AbortSignal): Promise<Counted | null> {
   const cells = new Map<string, number>();
-  const racks = new Map<string, number>();
-  const maps = { cell: cells, rack: racks };
   let machines = 0;
   for (let after: string | undefined = ''; after !== undefined; ) {
     if (stopping.aborted) return null;
-    const rows: Array<{ kind: 'cell' | 'rack' | 'last'; key: string; number: number }> = await session.run(
-      'count-slice',
+    // Not prepared: its temporary table is another one each time.
+    const rows: Array<{ kind: 'cell' | 'last'; key: string; number: number }> = await session.run(
+      '',
       COUNT_SLICE,
       [after],
     );
@@ -131,10 +143,10 @@ async function countAll(session: Session, stopping: AbortSignal): Promise<Counte
       if (kind === 'last') {
         machines += number;
         after = key;
-      } else maps[kind].set(key, (maps[kind].get(key) ?? 0) + number);
+      } else cells.set(key, (cells.get(key) ?? 0) + number);
     }
   }
-  return { cells, racks, machines };
+  return { cells, machines };
 }
 
 async function numbers(session: Session, name: string, statement: string): Promise<Map<string, number>> {
@@ -142,14 +154,20 @@ async function numbers(session: Session, name: string, statement: string): Promi
   return new Map(rows.map(({ key, number }) => [key, number]));
 }
 
-function differing(
-  of: Difference['of'],
-  found: ReadonlyMap<string, number>,
-  kept: ReadonlyMap<string, number>,
-): Difference[] {
+async function fixedValues(session: Session): Promise<Difference[]> {
+  const differences: Difference[] = [];
+  for (let part = 0; part < VALUE_PARTS; part += 1)
+    for (const { key, missing } of await session.run<{ key: string; missing: number }>('', FIX_VALUES, [
+      part,
+    ]))
+      differences.push({ of: 'value', key, missing });
+  return differences;
+}
+
+function differing(found: ReadonlyMap<string, number>, kept: ReadonlyMap<string, number>): Difference[] {
   const keys = new Set([...found.keys(), ...kept.keys()]);
   return [...keys].flatMap((key) => {
     const missing = (found.get(key) ?? 0) - (kept.get(key) ?? 0);
-    return missing === 0 ? [] : [{ of, key, missing }];
+    return missing === 0 ? [] : [{ of: 'cell' as const, key, missing }];
   });
 }

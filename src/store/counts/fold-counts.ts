@@ -4,12 +4,15 @@
  */
 import type { Database, Session } from '../database/database.ts';
 import { AS_MACHINE, CELL_COLUMNS, MACHINE_LIKE } from './cells.ts';
+import { KEY_OF_VALUE } from './value-counts.ts';
 
 /** In one fold, so that it does not keep its locks for long. */
 const MOST = 20_000;
+/** Of values, each of which changes several lists. */
+const MOST_VALUES = 5_000;
 
-const taken = (table: string, returning: string) => `
-  DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} LIMIT ${MOST})) RETURNING ${returning}`;
+const taken = (table: string, returning: string, most = MOST) => `
+  DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} LIMIT ${most})) RETURNING ${returning}`;
 
 /** The key is a digest of all columns of the cell, because an index of them all would be as large as the table. */
 const FOLD_MACHINES = `
@@ -22,12 +25,15 @@ const FOLD_MACHINES = `
     ON CONFLICT (cell) DO UPDATE SET machines = c.machines + excluded.machines)
   SELECT count(*) AS deltas FROM taken`;
 
-const FOLD_RACKS = `
-  WITH taken AS (${taken('machine_rack_deltas', 'rack, machines')}),
+const FOLD_VALUES = `
+  WITH taken AS (${taken('machine_value_deltas', 'machine_value_deltas AS delta', MOST_VALUES)}),
+  changed AS (
+    SELECT v.list, v.value, sum((delta).machines) AS machines FROM taken CROSS JOIN LATERAL ingot_values_of(delta) v
+    GROUP BY v.list, v.value HAVING sum((delta).machines) <> 0),
   folded AS (
-    INSERT INTO machine_rack_counts AS c (rack, machines)
-    SELECT rack, sum(machines) FROM taken GROUP BY rack HAVING sum(machines) <> 0
-    ON CONFLICT (rack) DO UPDATE SET machines = c.machines + excluded.machines)
+    INSERT INTO machine_values AS c (key, list, value, machines)
+    SELECT ${KEY_OF_VALUE}, list, value, machines FROM changed
+    ON CONFLICT (key) DO UPDATE SET machines = c.machines + excluded.machines)
   SELECT count(*) AS deltas FROM taken`;
 
 const FOLD_ENDS = `
@@ -38,17 +44,17 @@ const FOLD_ENDS = `
     ON CONFLICT (minute, phase) DO UPDATE SET operations = c.operations + excluded.operations)
   SELECT count(*) AS deltas FROM taken`;
 
-/** Cells and racks that no machine is in any more, and ends that no overview asks for. */
+/** Cells and values that no machine is in any more, and ends that no overview asks for. */
 const TIDY = [
   ['tidy-machine-cells', 'DELETE FROM machine_cells WHERE machines = 0'],
-  ['tidy-rack-counts', 'DELETE FROM machine_rack_counts WHERE machines = 0'],
+  ['tidy-machine-values', 'DELETE FROM machine_values WHERE machines = 0'],
   ['tidy-end-counts', `DELETE FROM operation_end_counts WHERE minute < now() - interval '49 hours'`],
 ] as const;
 
 const FOLDS = [
-  ['fold-machine-cells', FOLD_MACHINES],
-  ['fold-rack-counts', FOLD_RACKS],
-  ['fold-end-counts', FOLD_ENDS],
+  ['fold-machine-cells', FOLD_MACHINES, MOST],
+  ['fold-machine-values', FOLD_VALUES, MOST_VALUES],
+  ['fold-end-counts', FOLD_ENDS, MOST],
 ] as const;
 
 export interface Folded {
@@ -63,10 +69,10 @@ export function foldCounts(database: Database): Promise<Folded | null> {
     if (!(await lockFold(session))) return null;
     let deltas = 0;
     let goesOn = false;
-    for (const [name, statement] of FOLDS) {
+    for (const [name, statement, most] of FOLDS) {
       const [row] = await session.run<{ deltas: number }>(name, statement);
       deltas += row?.deltas ?? 0;
-      goesOn ||= row?.deltas === MOST;
+      goesOn ||= row?.deltas === most;
     }
     return { deltas, goesOn };
   });
@@ -79,11 +85,19 @@ export async function tidyCounts(database: Database): Promise<void> {
   });
 }
 
-const DELTA_TABLES = ['machine_cell_deltas', 'machine_rack_deltas', 'operation_end_deltas'] as const;
+/**
+ * Readers scan all deltas, and would scan what folds have deleted until autovacuum comes, which may take minutes. Deltas of values are rare, but
+ * an import or the first check of a fleet leaves as many as there are machines, and the table would stay as long as they made it; the
+ * lock that makes it shorter is not waited for. The others are filled again within the second.
+ */
+const VACUUMS = [
+  'VACUUM machine_cell_deltas',
+  'VACUUM (TRUNCATE) machine_value_deltas',
+  'VACUUM operation_end_deltas',
+] as const;
 
-/** Readers scan all deltas, and would scan what folds have deleted until autovacuum comes, which may take minutes. */
 export async function vacuumDeltas(database: Database): Promise<void> {
-  for (const table of DELTA_TABLES) await database.run('', `VACUUM ${table}`);
+  for (const statement of VACUUMS) await database.run('', statement);
 }
 
 async function lockFold(session: Session): Promise<boolean> {

@@ -1,10 +1,10 @@
 /** Counts machines, in total and by several keys at once. */
 import { areCellsEnough, asksForTime, cellsFor, isCellKey, isTimedKey } from '../counts/cells.ts';
 import { areCountsComplete } from '../counts/count-state.ts';
-import { largestRacks } from '../counts/rack-counts.ts';
+import { largestLabelValues, largestValues, listOfRacks, type ValueCount } from '../counts/value-counts.ts';
 import type { Session } from '../database/database.ts';
 import { type MachineSelection, machineCondition } from './machine-condition.ts';
-import type { MachineKey } from './machine-keys.ts';
+import { labelOf, type MachineKey } from './machine-keys.ts';
 
 const MAX_VALUES = 100;
 
@@ -19,7 +19,7 @@ export interface CountRequest extends MachineSelection {
 export interface FacetCount {
   readonly field: string;
   /** The most frequent first. The empty value counts machines without one. */
-  readonly values: ReadonlyArray<{ readonly value: string; readonly machines: number }>;
+  readonly values: readonly ValueCount[];
 }
 
 export interface MachineCounts {
@@ -35,24 +35,43 @@ export async function countMachines(session: Session, request: CountRequest): Pr
   const { keys, most = MAX_VALUES, ...selection } = request;
   const fits = areCellsEnough(selection.filter) && areCellsEnough(selection.scope?.filter ?? null);
   if (!fits || !(await areCountsComplete(session))) return countIn(session, MACHINES, request);
-  const isWhole = selection.filter === null && selection.scope === null;
-  const inCells = keys.filter(({ name }) => isCellKey(name));
-  const racks = keys.filter(({ name }) => isWhole && name === 'effective_rack');
-  const others = keys.filter((key) => !inCells.includes(key) && !racks.includes(key));
   const isTimed =
     asksForTime(selection.filter) ||
     asksForTime(selection.scope?.filter ?? null) ||
-    inCells.some(({ name }) => isTimedKey(name));
-  const cells = isTimed ? TIMED_CELLS : IN_CELLS;
-  const { total, facets } = await countIn(session, cells, { ...request, keys: inCells });
+    keys.some(({ name }) => isTimedKey(name));
+  const inCells = keys.filter(({ name }) => isCellKey(name));
+  const { total, facets } = await countIn(session, isTimed ? TIMED_CELLS : IN_CELLS, {
+    ...request,
+    keys: inCells,
+  });
   const counted = [...facets];
-  for (const { name } of racks) counted.push({ field: name, values: await largestRacks(session, most) });
+  const others: MachineKey[] = [];
+  for (const key of keys.filter((each) => !inCells.includes(each))) {
+    const values = await keptValues(session, key, { ...selection, most, total });
+    if (values === null) others.push(key);
+    else counted.push({ field: key.name, values });
+  }
   if (others.length > 0)
     counted.push(...(await countIn(session, MACHINES, { ...request, keys: others })).facets);
   return {
     total,
     facets: keys.flatMap(({ name }) => counted.find(({ field }) => field === name) ?? []),
   };
+}
+
+/** Null: these are not kept for such a selection. */
+async function keptValues(
+  session: Session,
+  key: MachineKey,
+  { filter, scope, most, total }: MachineSelection & { readonly most: number; readonly total: number },
+): Promise<readonly ValueCount[] | null> {
+  if (key.name === 'effective_rack') {
+    const list = listOfRacks([filter, scope?.filter ?? null]);
+    return list === null ? null : largestValues(session, list, most);
+  }
+  const label = labelOf(key);
+  if (label === null || filter !== null || scope !== null) return null;
+  return largestLabelValues(session, label, { most, total });
 }
 
 /** What is counted, and how many machines a row is. */

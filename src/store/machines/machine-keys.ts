@@ -123,6 +123,11 @@ function labelKey(name: string, field: string): MachineKey | null {
   return { name, column: (parameter) => `labels ->> $${parameter}::text`, values: [label] };
 }
 
+/** The name of the label that the key is of; null: of none. */
+export function labelOf({ name }: MachineKey): string | null {
+  return name.startsWith(LABEL) ? name.slice(LABEL.length) : null;
+}
+
 function refuse(name: string, field: string, known: readonly string[]): never {
   const given = name.slice(0, 80);
   const meant = probablyMeant(given, known);
