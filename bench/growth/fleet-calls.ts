@@ -54,9 +54,14 @@ export const FLEET_CALLS: readonly GrowthCall[] = [
     request: () => ({ filter: `labels.batch=${FLEET_SHAPE.lastBatch}`, facets: ['phase'] }),
   }),
   unary(fleet.countMachines, {
-    use: 'whole',
+    use: 'daily',
     variant: 'the values of a label',
     request: () => ({ facets: ['labels.env'] }),
+  }),
+  unary(fleet.countMachines, {
+    use: 'daily',
+    variant: 'those that need attention',
+    request: () => ({ filter: 'needs_attention = true', facets: ['effective_state', 'provider'] }),
   }),
   stream(fleet.indexMachines, {
     use: 'daily',

@@ -327,6 +327,12 @@ test('a fleet that is older than its counts is counted machine by machine until 
   expect((await checkCounts(database, never))?.differences).toEqual([]);
 });
 
+test('a replica of an earlier version neither reads its counts nor checks them, and counts machine by machine', async () => {
+  await sql.query(`UPDATE fleet_count_state SET complete = true, claimed_at = '-infinity'`);
+  const { rows } = await sql.query('SELECT complete FROM fleet_count_state');
+  expect(rows).toEqual([{ complete: false }]);
+});
+
 test('a check that is stopped changes nothing', async () => {
   await sql.query(`UPDATE machine_count_state SET complete = false`);
   expect(await checkCounts(database, AbortSignal.abort())).toBeNull();
