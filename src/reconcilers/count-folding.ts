@@ -20,7 +20,7 @@ const CHECK_EVERY_SECONDS = 3_600;
 const VACUUM_AFTER = 5_000;
 
 export function countFolding(options: CountFoldingOptions): BackgroundLoop {
-  const state: FoldingState = { foldedSinceVacuum: 0 };
+  const state: FoldingState = { foldedSinceVacuum: 0, wasBehind: false };
   return new BackgroundLoop({
     name: 'counting the fleet',
     everyMs: EVERY_MS,
@@ -31,6 +31,8 @@ export function countFolding(options: CountFoldingOptions): BackgroundLoop {
 
 interface FoldingState {
   foldedSinceVacuum: number;
+  /** Its last fold left some: what an import appended, or a check. Only when the last of them is gone can the table become short again. */
+  wasBehind: boolean;
 }
 
 async function foldAndCheck(
@@ -40,7 +42,9 @@ async function foldAndCheck(
 ): Promise<PassResult> {
   const folded = await foldCounts(database);
   state.foldedSinceVacuum += folded?.deltas ?? 0;
-  if (state.foldedSinceVacuum >= VACUUM_AFTER) {
+  const hasCaughtUp = state.wasBehind && folded?.goesOn === false;
+  state.wasBehind = folded?.goesOn ?? state.wasBehind;
+  if (state.foldedSinceVacuum >= VACUUM_AFTER || hasCaughtUp) {
     state.foldedSinceVacuum = 0;
     await tidyCounts(database);
     await vacuumDeltas(database);
