@@ -36,7 +36,7 @@ const QUIET_MS = 1_000;
 const LONGEST_WAIT_SECONDS = 300;
 
 /** How late events were. An array of numbers that grows to a million is copied again and again. */
-export class Lags {
+class Lags {
   #ms = new Float64Array(1 << 16);
   count = 0;
 

@@ -123,7 +123,7 @@ it.each<[string, Sent]>([
   ['of another type', { headers: { 'content-type': 'text/plain' } }],
   ['with a deadline', { headers: { 'connect-timeout-ms': '100' } }],
   ['that is compressed', { headers: { 'content-encoding': 'gzip' } }],
-  ['with a host that is none', { headers: { host: 'a b' } }],
+  ['with a host that is no name', { headers: { host: 'a b' } }],
 ])('leaves a request %s to fastify, unread', async (_what, sent) => {
   const { message } = await send(sent);
   expect(message.statusCode).toBe(418);
