@@ -53,7 +53,7 @@ export class MachineRegistrar {
   constructor(database: Database) {
     this.#registrations = new Coalescer({
       maxBatch: 500,
-      maxUnderWay: 2,
+      maxUnderWay: 3,
       flush: (registrations) => registerBatch(database, registrations),
       isPoisoned: isStatementError,
     });

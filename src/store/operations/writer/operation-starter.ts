@@ -122,7 +122,7 @@ export class OperationStarter {
     this.#claims = claims;
     this.#starts = new Coalescer({
       maxBatch: LARGEST_BATCH,
-      maxUnderWay: 2,
+      maxUnderWay: 3,
       flush: (requests) => this.#startAll(requests),
       isPoisoned: (error) => isStatementError(error) || error instanceof Fault,
     });
