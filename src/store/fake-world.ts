@@ -22,7 +22,7 @@ export function createFakeWorld(database: Database): FakeWorld {
   const updates = new Coalescer<Update, Updated>({
     maxBatch: 500,
     maxUnderWay: 2,
-    flush: (batch) => database.transaction((session) => updateAll(session, batch)),
+    flush: (batch) => updateAll(database, batch),
     isPoisoned: isStatementError,
   });
   return {
@@ -44,9 +44,25 @@ interface Update {
 
 type Updated = { readonly state: FakeState } | { readonly refusal: unknown };
 
-async function updateAll(session: Transaction, updates: readonly Update[]): Promise<Updated[]> {
+/** Another transaction created one of the machines after this one had found none. */
+class CreatedMeanwhile extends Error {}
+
+/** The work is repeated when a machine was created meanwhile: then it is locked like the others. */
+async function updateAll(database: Database, updates: readonly Update[]): Promise<Updated[]> {
+  for (;;) {
+    try {
+      return await database.transaction((session) => updateLocked(session, updates));
+    } catch (error) {
+      if (!(error instanceof CreatedMeanwhile)) throw error;
+    }
+  }
+}
+
+async function updateLocked(session: Transaction, updates: readonly Update[]): Promise<Updated[]> {
+  // In the order of their ids, so that two batches can't deadlock.
   const ids = [...new Set(updates.map(({ machineId }) => machineId))].sort();
-  const states = await lockStates(session, ids);
+  const states = await readStates(session, ids, 'lock-fake-machines', 'ORDER BY machine_id FOR UPDATE');
+  const absent = ids.filter((id) => !states.has(id));
   const changed = new Set<string>();
   const results = updates.map(({ machineId, change }): Updated => {
     try {
@@ -58,28 +74,35 @@ async function updateAll(session: Transaction, updates: readonly Update[]): Prom
       return { refusal };
     }
   });
-  const written = session.run(
-    'write-fake-machines',
-    `UPDATE fake_machines m SET state = i.state
-     FROM unnest($1::text[], $2::jsonb[]) AS i(machine_id, state) WHERE m.machine_id = i.machine_id`,
-    [[...changed], [...changed].map((id) => JSON.stringify(states.get(id)))],
-  );
+  const created = absent.filter((id) => changed.has(id));
+  if (created.length > 0) await createStates(session, created, states);
+  const isCreated = new Set(created);
+  const others = [...changed].filter((id) => !isCreated.has(id));
+  const written =
+    others.length === 0
+      ? null
+      : session.run(
+          'write-fake-machines',
+          `UPDATE fake_machines m SET state = i.state
+           FROM unnest($1::text[], $2::jsonb[]) AS i(machine_id, state) WHERE m.machine_id = i.machine_id`,
+          [others, others.map((id) => JSON.stringify(states.get(id)))],
+        );
   await Promise.all([written, session.commit()]);
   return results;
 }
 
-/** In the order of their ids, so that two batches can't deadlock. */
-async function lockStates(session: Session, ids: readonly string[]): Promise<Map<string, FakeState>> {
-  const lock = () => readStates(session, ids, 'lock-fake-machines', 'ORDER BY machine_id FOR UPDATE');
-  const locked = await lock();
-  const absent = ids.filter((id) => !locked.has(id));
-  if (absent.length === 0) return locked;
-  await session.run(
+async function createStates(
+  session: Session,
+  ids: readonly string[],
+  states: ReadonlyMap<string, FakeState>,
+): Promise<void> {
+  const created = await session.run(
     'create-fake-machines',
-    'INSERT INTO fake_machines (machine_id, state) SELECT unnest($1::text[]), $2 ON CONFLICT DO NOTHING',
-    [absent, JSON.stringify(NEW_FAKE_STATE)],
+    `INSERT INTO fake_machines (machine_id, state) SELECT * FROM unnest($1::text[], $2::jsonb[])
+     ON CONFLICT DO NOTHING RETURNING machine_id`,
+    [ids, ids.map((id) => JSON.stringify(states.get(id)))],
   );
-  return lock();
+  if (created.length < ids.length) throw new CreatedMeanwhile();
 }
 
 async function readStates(
