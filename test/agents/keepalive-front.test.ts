@@ -166,7 +166,7 @@ const usual: ReadonlyArray<readonly [what: string, sent: () => Sent]> = [
   ['another provider', () => ({ body: keepalive(machine, { provider_name: 'fake' }) })],
   ['no pool', () => ({ body: keepalive(machine, { pool_name: '' }) })],
   ['no machine', () => ({ body: keepalive(machine, { machine_id: undefined }) })],
-  ['a machine id that is none', () => ({ body: keepalive(machine, { machine_id: '..' }) })],
+  ['a malformed machine id', () => ({ body: keepalive(machine, { machine_id: '..' }) })],
   ['a number as its pool', () => ({ body: keepalive(machine, { pool_name: 7 }) })],
   ['no metrics', () => ({ body: keepalive(machine, { metrics: undefined }) })],
   [
@@ -189,7 +189,7 @@ const unusual: typeof usual = [
   ['a length in another notation', () => ({ headers: { 'Content-Length': '+268' } })],
   ['a length and chunks', () => ({ more: 'Transfer-Encoding: chunked\r\n' })],
   ['no host', () => ({ headers: { Host: '' } })],
-  ['a host that is none', () => ({ headers: { Host: 'a b' } })],
+  ['a malformed host', () => ({ headers: { Host: 'a b' } })],
   ['another content type', () => ({ headers: { 'Content-Type': 'text/plain' } })],
   [
     'a content type with a charset',
@@ -206,7 +206,7 @@ const unusual: typeof usual = [
   ['a list', () => ({ body: [keepalive(machine)] })],
   ['a header without a value', () => ({ more: 'Accept:\r\n' })],
   ['a header on two lines', () => ({ more: 'Accept: a,\r\n b\r\n' })],
-  ['a header that is none', () => ({ more: 'Accept\r\n' })],
+  ['a line that is not a header', () => ({ more: 'Accept\r\n' })],
   ['a space before the colon', () => ({ more: 'Accept : */*\r\n' })],
   ['an unknown header', () => ({ more: 'X-Forwarded-For: 10.0.0.1\r\n' })],
   ['100-continue', () => ({ headers: { Expect: '100-continue' } })],

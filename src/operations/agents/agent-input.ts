@@ -163,7 +163,7 @@ function readMetrics(value: unknown, ignored: string[]): Metrics | null {
     return null;
   }
   const metrics: Metrics = {};
-  // Names of metrics are none that every object has.
+  // Names of metrics are never the name of a property that every object has.
   for (const { name, most } of METRIC_LIMITS) {
     const metric = value[name];
     if (metric === undefined || metric === null) continue;
