@@ -93,18 +93,14 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
   }
 
   claim(claim: Claim<Change>): Promise<ClaimResult> {
-    const { owner, limit, leaseMs, deaths, start } = claim;
+    const { owner, limit, deaths } = claim;
     return this.#call('claim', owner, () => {
       const now = this.#now();
       const active = [...this.#rows.values()].filter(({ job }) => isActive(job.status));
       const due = active.filter(({ dueAt }) => dueAt <= now).sort((a, b) => a.dueAt - b.dueAt);
       const jobs = due.slice(0, limit).map(({ job, owner: before }) => {
         const claimed = { ...job, epoch: job.epoch + 1, deaths: job.deaths + deathOf(before, owner, deaths) };
-        const started = start?.(claimed, new Date(now)) ?? null;
-        if (started !== null) this.events.push(...started.events);
-        const held = started?.job ?? claimed;
-        this.#rows.set(job.id, { job: held, owner, dueAt: now + leaseMs });
-        return held;
+        return this.#hold(claim, claimed);
       });
       const others = active.filter(({ job }) => !jobs.some(({ id }) => id === job.id));
       const nextDueInMs = others.length === 0 ? null : Math.min(...others.map(({ dueAt }) => dueAt - now));
@@ -112,7 +108,8 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
     });
   }
 
-  claimOverdue({ owner, limit, leaseMs, deaths }: Claim<Change>): Promise<Claimed> {
+  claimOverdue(claim: Claim<Change>): Promise<Claimed> {
+    const { owner, limit, deaths } = claim;
     return this.#call('claim', owner, () => {
       const now = this.#now();
       const overdue = [...this.#rows.values()].filter(({ job, dueAt }) => {
@@ -122,11 +119,19 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
       });
       const jobs = overdue.slice(0, limit).map(({ job, owner: before }) => {
         const claimed = { ...job, epoch: job.epoch + 1, deaths: job.deaths + deathOf(before, owner, deaths) };
-        this.#rows.set(job.id, { job: claimed, owner, dueAt: now + leaseMs });
-        return claimed;
+        return this.#hold(claim, claimed);
       });
       return { jobs, now: new Date(now) };
     });
+  }
+
+  #hold({ owner, leaseMs, start }: Claim<Change>, claimed: Job): Job {
+    const now = this.#now();
+    const started = start?.(claimed, new Date(now)) ?? null;
+    if (started !== null) this.events.push(...started.events);
+    const job = started?.job ?? claimed;
+    this.#rows.set(job.id, { job, owner, dueAt: now + leaseMs });
+    return job;
   }
 
   renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>> {

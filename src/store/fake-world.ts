@@ -7,7 +7,7 @@ import { type FakeState, NEW_FAKE_STATE } from '../providers/fake/fake-state.ts'
 import type { FakeWorld } from '../providers/fake/fake-tasks.ts';
 import { Coalescer } from './database/coalescer.ts';
 import { type Database, isStatementError, type Session } from './database/database.ts';
-import type { Transaction } from './database/transaction.ts';
+import type { Statement, Transaction } from './database/transaction.ts';
 
 export function createFakeWorld(database: Database): FakeWorld {
   const reads = new Coalescer<string, FakeState>({
@@ -78,17 +78,17 @@ async function updateLocked(session: Transaction, updates: readonly Update[]): P
   if (created.length > 0) await createStates(session, created, states);
   const isCreated = new Set(created);
   const others = [...changed].filter((id) => !isCreated.has(id));
-  const written =
-    others.length === 0
-      ? null
-      : session.run(
-          'write-fake-machines',
-          `UPDATE fake_machines m SET state = i.state
-           FROM unnest($1::text[], $2::jsonb[]) AS i(machine_id, state) WHERE m.machine_id = i.machine_id`,
-          [others, others.map((id) => JSON.stringify(states.get(id)))],
-        );
-  await Promise.all([written, session.commit()]);
+  if (others.length > 0) await session.finish([writtenStates(others, states)]);
   return results;
+}
+
+function writtenStates(ids: readonly string[], states: ReadonlyMap<string, FakeState>): Statement {
+  return {
+    name: 'write-fake-machines',
+    text: `UPDATE fake_machines m SET state = i.state
+           FROM unnest($1::text[], $2::jsonb[]) AS i(machine_id, state) WHERE m.machine_id = i.machine_id`,
+    values: [ids, ids.map((id) => JSON.stringify(states.get(id)))],
+  };
 }
 
 async function createStates(

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 
 /** Of a statement. */
-interface Answer {
+export interface Answer {
   readonly command: string;
   readonly rows: unknown[];
 }

@@ -132,12 +132,12 @@ export class Database {
     const transaction = new OpenTransaction(client, begin);
     const session: Transaction = {
       run: (name, text, values) => this.#reporting(transaction.run(name, text, values)),
-      commit: () => this.#reporting(transaction.commit()),
+      finish: (last) => this.#reporting(transaction.finish(last)),
     };
     let broken: Error | undefined;
     try {
       const result = await work(session);
-      await session.commit();
+      await this.#reporting(transaction.commit());
       return result;
     } catch (error) {
       if (isConnectionGone(error)) broken = error;

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cloneDatabase } from '../../../test/parts/postgres.ts';
-import { Database } from './database.ts';
-import { OpenTransaction } from './transaction.ts';
+import { Database, type Session } from './database.ts';
+import { OpenTransaction, type Statement } from './transaction.ts';
 
 let url: string;
 let database: Database;
@@ -26,15 +26,14 @@ async function emptied(): Promise<void> {
   await database.run('', 'DELETE FROM notes');
 }
 
+const insert = (id: number): Statement => ({ name: 'insert', text: INSERT, values: [id] });
+
 test('statements are sent together with their COMMIT, and all of them count', async () => {
   await emptied();
-  await database.transaction(async (session) => {
-    await Promise.all([
-      session.run('insert', INSERT, [1]),
-      session.run('insert', INSERT, [2]),
-      session.commit(),
-    ]);
-  });
+  const rows = await database.transaction((session) =>
+    session.finish([insert(1), insert(2), { name: '', text: 'SELECT 3 AS three', values: [] }]),
+  );
+  expect(rows).toEqual([[], [], [{ three: 3 }]]);
   expect(await stored()).toEqual([1, 2]);
 });
 
@@ -42,30 +41,47 @@ test('a COMMIT behind a statement that fails commits nothing, and the connection
   await emptied();
   const work = database.transaction(async (session) => {
     await session.run('insert', INSERT, [1]);
-    await Promise.all([
-      session.run('insert', INSERT, [2]),
-      session.run('insert', INSERT, [2]),
-      session.commit(),
-    ]);
+    await session.finish([insert(2), insert(2)]);
   });
   await expect(work).rejects.toThrow('duplicate key');
   expect(await stored()).toEqual([]);
 });
 
-test('a failure that the work ignores is not taken for a commit', async () => {
+/** Answers that come while the event loop is busy are read in one go, and whoever waits through fewer functions hears first. */
+test('the cause is thrown, also where the answer to COMMIT is read in the same turn', async () => {
+  await emptied();
+  const deep = async (session: Session, levels: number): Promise<unknown> =>
+    levels === 0 ? await session.run('insert', INSERT, [1]) : await deep(session, levels - 1);
+  for (let round = 0; round < 5; round += 1) {
+    const work = database.transaction(async (session) => {
+      await session.run('insert', INSERT, [1]);
+      const last = Promise.all([deep(session, 5), session.finish([])]);
+      setImmediate(() => block(30));
+      await last;
+    });
+    await expect(work).rejects.toThrow('duplicate key');
+  }
+  expect(await stored()).toEqual([]);
+});
+
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+test('a failure that the work ignores is not taken for a commit, and is what the caller gets', async () => {
   await emptied();
   const work = database.transaction(async (session) => {
     await session.run('insert', INSERT, [1]);
     await session.run('', 'SELECT 1 / 0').catch(() => {});
   });
-  await expect(work).rejects.toThrow('was rolled back');
+  await expect(work).rejects.toThrow('division by zero');
   expect(await stored()).toEqual([]);
 });
 
 test('no statement follows a COMMIT', async () => {
   const work = database.transaction(async (session) => {
     await session.run('', 'SELECT 1');
-    await session.commit();
+    await session.finish([]);
     await session.run('', 'SELECT 1');
   });
   await expect(work).rejects.toThrow('after the COMMIT');

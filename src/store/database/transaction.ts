@@ -4,20 +4,35 @@
  *
  * - BEGIN travels with the first statement, in one exchange: where BEGIN fails, PostgreSQL skips the statement.
  * - Statements that do not need each other's answers may be sent together, by calling `run` without awaiting the one before.
- * - `commit` sends COMMIT right behind them. Where one of them has failed, PostgreSQL answers COMMIT with a rollback.
+ * - `finish` sends COMMIT right behind the last ones. Where one of them has failed, PostgreSQL answers COMMIT with a rollback.
+ *
+ * Behind a failure everything fails, COMMIT included, and the order in which callers see it depends on how they wait. So each of them
+ * gets the first failure, which is the cause.
  *
  * PostgreSQL carries out the statements of a connection one after the other, in the order in which they were sent.
  */
 import pg from 'pg';
-import { answerTo } from './answer-to.ts';
+import { type Answer, answerTo } from './answer-to.ts';
 import type { Session } from './database.ts';
 
+/** Complete before it is sent: an error that the making of its values throws finds nothing of a transaction's last step under way. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
 export interface Transaction extends Session {
-  /**
-   * Sends COMMIT behind what was sent before. Nothing may follow. The caller awaits it together with the statements before it: only
-   * where all of them have succeeded is the transaction committed.
-   */
-  commit(): Promise<void>;
+  /** Sends the last statements and COMMIT behind them; nothing may follow. Returns the rows of each. */
+  finish(last: readonly Statement[]): Promise<pg.QueryResultRow[][]>;
+}
+
+/** Sends them without waiting for the answers to those before. Returns the rows of each. */
+export function runTogether(
+  session: Session,
+  statements: readonly Statement[],
+): Promise<pg.QueryResultRow[][]> {
+  return Promise.all(statements.map(({ name, text, values }) => session.run(name, text, values)));
 }
 
 /** The parts of the driver's connection that a query writes to. */
@@ -62,6 +77,7 @@ export class OpenTransaction implements Transaction {
   #first: FirstQuery | null = null;
   #firstIsDone = false;
   #commit: Promise<void> | null = null;
+  #failure: { readonly error: unknown } | null = null;
 
   constructor(client: pg.ClientBase, begin: string) {
     this.#client = client;
@@ -88,9 +104,14 @@ export class OpenTransaction implements Transaction {
   ): Promise<Row[]> {
     if (this.#commit !== null) throw new Error('a statement after the COMMIT of its transaction');
     const query = this.#queryOf({ name, text, values: values as unknown[] });
-    const answer = await answerTo(this.#client, query);
+    const answer = await this.#answerTo(query);
     if (query === this.#first) this.#firstIsDone = true;
     return answer.rows as Row[];
+  }
+
+  async finish(last: readonly Statement[]): Promise<pg.QueryResultRow[][]> {
+    const [rows] = await Promise.all([runTogether(this, last), this.commit()]);
+    return rows;
   }
 
   /** Behind everything that was sent; repeated calls are one. */
@@ -107,8 +128,17 @@ export class OpenTransaction implements Transaction {
 
   async #sendCommit(): Promise<void> {
     if (this.#first === null) return;
-    const { command } = await answerTo(this.#client, new pg.Query({ text: 'COMMIT' }));
-    if (command !== 'COMMIT')
-      throw new Error('the transaction was rolled back: one of its statements had failed');
+    const { command } = await this.#answerTo(new pg.Query({ text: 'COMMIT' }));
+    if (this.#failure !== null) throw this.#failure.error;
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
+  }
+
+  async #answerTo(query: pg.Query): Promise<Answer> {
+    try {
+      return await answerTo(this.#client, query);
+    } catch (error) {
+      this.#failure ??= { error };
+      throw this.#failure.error;
+    }
   }
 }

@@ -46,7 +46,12 @@ export function eventRows(parameter: string): string {
 
 /** Empty for no events. */
 export function eventsAsLines(events: readonly NewEvent[]): string {
-  return events.map(lineOf).join(LINE_END);
+  return joinedLines(events.map(lineOf));
+}
+
+/** Of what `eventsAsLines` returned, each of at least one event. */
+export function joinedLines(lines: readonly string[]): string {
+  return lines.join(LINE_END);
 }
 
 function lineOf(event: NewEvent): string {

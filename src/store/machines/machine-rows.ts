@@ -8,6 +8,7 @@ import type { Session } from '../database/database.ts';
 import type { Notice } from '../database/notifications.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts';
 import { toStoredJson } from '../database/stored-json.ts';
+import { runTogether, type Statement } from '../database/transaction.ts';
 import { insertEvents } from '../events/append-events.ts';
 import { eventsAsLines } from '../events/event-lines.ts';
 import { idsInScope } from '../filter/scope-condition.ts';
@@ -95,11 +96,19 @@ export async function writeLayers(
   events: readonly NewEvent[],
   notices: readonly Notice[] = [],
 ): Promise<void> {
-  await session.run('write-layers', WRITE_LAYERS_AND_NOTIFY, [
-    toStoredJson(machines.map(layersOf)),
-    eventsAsLines(events),
-    allNotices(events, notices),
-  ]);
+  await runTogether(session, [writtenLayers(machines, events, notices)]);
+}
+
+export function writtenLayers(
+  machines: readonly Machine[],
+  events: readonly NewEvent[],
+  notices: readonly Notice[] = [],
+): Statement {
+  return {
+    name: 'write-layers',
+    text: WRITE_LAYERS_AND_NOTIFY,
+    values: [toStoredJson(machines.map(layersOf)), eventsAsLines(events), allNotices(events, notices)],
+  };
 }
 
 /** What an operation changes of its machine, in the names of the statements that write it. */

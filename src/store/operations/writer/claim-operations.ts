@@ -4,13 +4,14 @@
  */
 import type { Actor } from '../../../domain/actor.ts';
 import type { MachineChange } from '../../../domain/machine/machine-change.ts';
-import type { Job, JobMove } from '../../../engine/job.ts';
+import type { Job } from '../../../engine/job.ts';
 import type { Claim } from '../../../engine/job-store.ts';
 import type { DatabaseTime } from '../../clock/database-clock.ts';
 import { type Database, isStatementError, type Session } from '../../database/database.ts';
 import { toStoredJson } from '../../database/stored-json.ts';
+import type { Statement } from '../../database/transaction.ts';
 import { insertEventsOf } from '../../events/append-events.ts';
-import { eventsAsLines } from '../../events/event-lines.ts';
+import { eventsAsLines, joinedLines } from '../../events/event-lines.ts';
 import { deadlineAt } from './deadline-at.ts';
 import { ENGINE_COLUMNS, type EngineRow, jobOf } from './engine-row.ts';
 import { moveEvents } from './move-events.ts';
@@ -46,7 +47,6 @@ const CLAIM_AND_START = `
     ${insertEventsOf('$4', 'claimed', 'claimed.operation_id = e."operationId"')})
   SELECT pg_notify('ingot', 'events')`;
 
-type Start = JobMove<MachineChange>;
 type LockedRow = EngineRow & Record<string, unknown> & { readonly is_taken_over: boolean };
 
 /** A start that the database refuses must not keep the others from being claimed: then its holder records it, and fails alone. */
@@ -71,7 +71,7 @@ function claimLocked(
   claim: Claim<MachineChange>,
   clock: DatabaseTime,
 ): Promise<Job[]> {
-  const { owner, limit, leaseMs, deaths, start } = claim;
+  const { owner, limit, leaseMs, deaths } = claim;
   return database.transaction(async (session) => {
     const rows = await session.run<LockedRow>(which, LOCKS[which], [owner, limit, clock.latest()]);
     if (rows.length === 0) return [];
@@ -81,35 +81,62 @@ function claimLocked(
       const job = { ...jobOf(row), epoch: row.epoch + 1, deaths: row.deaths + death };
       return onCurrentClock(job, clock.steppedMs);
     });
-    const starts = claimed.map((job) => start?.(job, now) ?? null);
-    const started = starts.filter((move) => move !== null);
+    const starts = claimed.map((job) => startOf(claim, job, now));
+    const started = starts.filter((written) => written !== null);
     const others = claimed.filter((_job, index) => starts[index] === null).map(({ id }) => id);
-    await Promise.all([
-      others.length > 0 ? session.run('claim', CLAIM, [owner, leaseMs, deaths, others]) : null,
-      started.length > 0 ? writeStarts(session, claim, started) : null,
-      session.commit(),
-    ]);
+    const writes: Statement[] = [];
+    if (others.length > 0) {
+      writes.push({ name: 'claim', text: CLAIM, values: [owner, leaseMs, deaths, others] });
+    }
+    if (started.length > 0) writes.push(claimAndStart(claim, started));
+    await session.finish(writes);
     return claimed.map((job, index) => starts[index]?.job ?? job);
   });
 }
 
-async function writeStarts(
-  session: Session,
-  { owner, leaseMs }: Claim<MachineChange>,
-  starts: readonly Start[],
-): Promise<void> {
-  const actor: Actor = { kind: 'system', id: owner };
-  await session.run('claim-and-start', CLAIM_AND_START, [
-    owner,
-    leaseMs,
-    toStoredJson(starts.map(startColumns)),
-    eventsAsLines(starts.flatMap((move) => moveEvents(move, actor))),
-  ]);
+/** A started job, and its start in the form that is stored. */
+interface WrittenStart {
+  readonly job: Job;
+  readonly columns: string;
+  readonly events: string;
 }
 
-function startColumns({ job }: Start) {
-  const { id, epoch, deaths, status, steps, waitingFor, startedAt, clockMs } = job;
-  return { id, epoch, deaths, status, steps, waitingFor, startedAt, clockMs, deadlineAt: deadlineAt(job) };
+/**
+ * Null: the job is claimed as it is. So is one whose start throws, whatever is wrong with it: the others are claimed, and its
+ * holder meets the same error and fails alone.
+ */
+function startOf({ start, owner }: Claim<MachineChange>, claimed: Job, now: Date): WrittenStart | null {
+  try {
+    const move = start?.(claimed, now) ?? null;
+    if (move === null) return null;
+    const { job } = move;
+    const { id, epoch, deaths, status, steps, waitingFor, startedAt, clockMs } = job;
+    const deadline = deadlineAt(job);
+    const actor: Actor = { kind: 'system', id: owner };
+    return {
+      job,
+      columns: toStoredJson({
+        id,
+        epoch,
+        deaths,
+        status,
+        steps,
+        waitingFor,
+        startedAt,
+        clockMs,
+        deadlineAt: deadline,
+      }),
+      events: eventsAsLines(moveEvents(move, actor)),
+    };
+  } catch {
+    return null;
+  }
+}
+
+function claimAndStart({ owner, leaseMs }: Claim<MachineChange>, starts: readonly WrittenStart[]): Statement {
+  const columns = `[${starts.map((start) => start.columns).join()}]`;
+  const events = joinedLines(starts.flatMap((start) => (start.events === '' ? [] : [start.events])));
+  return { name: 'claim-and-start', text: CLAIM_AND_START, values: [owner, leaseMs, columns, events] };
 }
 
 /** Moves the start of each attempt by the clock steps since it was written, so that no time limit is cut or stretched. */

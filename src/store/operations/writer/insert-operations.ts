@@ -1,6 +1,7 @@
+import type pg from 'pg';
 import type { Operation } from '../../../domain/operation/operation.ts';
-import type { Session } from '../../database/database.ts';
 import type { StoredApproval } from '../../database/rows.ts';
+import type { Statement } from '../../database/transaction.ts';
 import type { ClaimedStart } from './claim-new-operation.ts';
 import { deadlineAt } from './deadline-at.ts';
 
@@ -28,19 +29,20 @@ export interface InsertedOperation {
 
 /**
  * New rows. One without a holder is due at once, one that awaits approval is not due, and one that was claimed by its start is
- * due when its lease ends. Returns when they were created, which is the time of the transaction.
+ * due when its lease ends. Answered with when they were created, which is the time of the transaction.
  */
-export async function insertOperations(
-  session: Session,
-  operations: readonly InsertedOperation[],
-  leaseMs: number,
-): Promise<Date> {
-  const [row] = await session.run<{ created_at: Date }>('insert-operations', INSERT, [
-    JSON.stringify(operations.map(columnsOf)),
-    leaseMs,
-  ]);
+export function insertedOperations(operations: readonly InsertedOperation[], leaseMs: number): Statement {
+  return {
+    name: 'insert-operations',
+    text: INSERT,
+    values: [JSON.stringify(operations.map(columnsOf)), leaseMs],
+  };
+}
+
+export function createdAtOf(rows: readonly pg.QueryResultRow[] | undefined): Date {
+  const [row] = rows ?? [];
   if (row === undefined) throw new Error('the database did not say when the operations were created');
-  return row.created_at;
+  return row.created_at as Date;
 }
 
 function columnsOf({ operation, approval, fingerprint, claimed }: InsertedOperation) {

@@ -22,10 +22,12 @@ import type { InstallFacts } from '../../../providers/network-installs.ts';
 import { BUDGET_VERSION, type BudgetBook } from '../../budgets/budget-book.ts';
 import { type Candidate, LimitCheck, OverLimit } from '../../budgets/limit-check.ts';
 import { Coalescer } from '../../database/coalescer.ts';
-import { type Database, isStatementError, type Session } from '../../database/database.ts';
+import type { Database, Session } from '../../database/database.ts';
+import { DatabaseAway } from '../../database/database-away.ts';
 import { OPERATION_COLUMNS, type OperationRow, operationOf } from '../../database/rows.ts';
+import { runTogether, type Statement } from '../../database/transaction.ts';
 import { idsInScope } from '../../filter/scope-condition.ts';
-import { lockMachinesToStart, writeLayers } from '../../machines/machine-rows.ts';
+import { lockMachinesToStart, writtenLayers } from '../../machines/machine-rows.ts';
 import { readInstallFacts } from '../../nodes/install-facts.ts';
 import {
   admitStarts,
@@ -38,7 +40,7 @@ import { progressOfOperation } from '../operation-progress.ts';
 import { lockPlans } from '../plans.ts';
 import { type ClaimedStart, claimNewOperation, type StarterClaims } from './claim-new-operation.ts';
 import { decideOne, type Known, keyOf, limitsOf, type StartEffects } from './decide-start.ts';
-import { insertOperations } from './insert-operations.ts';
+import { createdAtOf, insertedOperations } from './insert-operations.ts';
 
 export interface NewOperation {
   readonly operationId: string;
@@ -124,7 +126,7 @@ export class OperationStarter {
       maxBatch: LARGEST_BATCH,
       maxUnderWay: 3,
       flush: (requests) => this.#startAll(requests),
-      isPoisoned: (error) => isStatementError(error) || error instanceof Fault,
+      isPoisoned: (error) => !(error instanceof DatabaseAway),
     });
   }
 
@@ -180,14 +182,11 @@ export class OperationStarter {
         if (claimed) machines.set(start.request.machineId, claimed.machine);
         return { ...start, claimed };
       });
-      const written = this.#write(session, { outcomes, created, machines });
-      if (eventTurn === 'early' || !check.isToBeRepeated) {
-        const [answers] = await Promise.all([written, session.commit()]);
-        return answers;
-      }
-      const answers = await written;
-      if (await check.isPassed()) throw new LimitPassed();
-      return answers;
+      const writes = this.#writes(created, machines);
+      const isLast = eventTurn === 'early' || !check.isToBeRepeated;
+      const [inserted] = await (isLast ? session.finish(writes) : runTogether(session, writes));
+      if (!isLast && (await check.isPassed())) throw new LimitPassed();
+      return withCreations(outcomes, created, createdAtOf(inserted));
     });
   }
 
@@ -224,17 +223,15 @@ export class OperationStarter {
     return { decided, fresh, machines, check };
   }
 
-  async #write(session: Session, { outcomes, created, machines }: Writing): Promise<Outcome[]> {
-    const inserted = insertOperations(
-      session,
+  #writes(created: readonly Fresh[], machines: ReadonlyMap<string, Machine>): Statement[] {
+    const inserted = insertedOperations(
       created.map(({ request, operation, approval, claimed }) => {
         return { operation, approval, claimed, fingerprint: request.fingerprint };
       }),
       this.#claims?.claims.leaseMs ?? 0,
     );
     const waiting = created.some(({ claimed }) => claimed === null);
-    const layers = writeLayers(
-      session,
+    const layers = writtenLayers(
       created.flatMap(({ request }) => machines.get(request.machineId) ?? []),
       created.flatMap((start) => [
         startedEvent(start),
@@ -243,9 +240,7 @@ export class OperationStarter {
       ]),
       waiting ? ['due'] : [],
     );
-    const [createdAt] = await Promise.all([inserted, layers]);
-    const claims = new Map(created.map(({ operation, claimed }) => [operation, claimed]));
-    return outcomes.map((outcome) => withCreation(outcome, createdAt, claims));
+    return [inserted, layers];
   }
 }
 
@@ -254,12 +249,6 @@ interface Decided {
   readonly fresh: readonly Omit<Fresh, 'claimed'>[];
   readonly machines: Map<string, Machine>;
   readonly check: LimitCheck;
-}
-
-interface Writing {
-  readonly outcomes: readonly Outcome[];
-  readonly created: readonly Fresh[];
-  readonly machines: ReadonlyMap<string, Machine>;
 }
 
 function machinesToInstall(
@@ -336,6 +325,11 @@ async function visibleMachines(session: Session, requests: readonly StartRequest
   for (const { scope, machineId } of requests)
     if (scope !== null) ids.push(...(await idsInScope(session, scope, [machineId])));
   return ids;
+}
+
+function withCreations(outcomes: readonly Outcome[], created: readonly Fresh[], createdAt: Date): Outcome[] {
+  const claims = new Map(created.map(({ operation, claimed }) => [operation, claimed]));
+  return outcomes.map((outcome) => withCreation(outcome, createdAt, claims));
 }
 
 /** Of what was created by this transaction; a replay within the batch is of the same operation. */

@@ -20,8 +20,9 @@ beforeAll(async () => {
     steppedMs: 0,
   });
   await database.run(
-    'insert-machine',
-    `INSERT INTO machines (machine_id, labels, spec, phase) VALUES ('m-1', '{}', '{}', 'READY')`,
+    'insert-machines',
+    `INSERT INTO machines (machine_id, labels, spec, phase)
+     SELECT 'm-' || n, '{}', '{}', 'READY' FROM generate_series(1, 3) n`,
   );
 });
 afterAll(async () => {
@@ -128,4 +129,51 @@ it('dropped lines remove the older stored lines of the last part', async () => {
   expect(await database.run('omissions', 'SELECT lines FROM operation_log_omissions')).toEqual([
     { lines: 6 },
   ]);
+});
+
+async function insertMore(): Promise<void> {
+  await database.run(
+    'insert-more',
+    `INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, contract,
+       params, steps, started_by)
+     SELECT 'op-' || n, 'm-' || n, 'r-' || n, '', 'REBOOT', 'pending', 'operation', '{}', '[]', 'alice'
+     FROM generate_series(2, 3) n`,
+  );
+}
+
+it('a start that can not be made does not keep the others from being claimed', async () => {
+  await insertMore();
+  const start = (job: Job) => {
+    if (job.id === 'op-1') throw new Error('job op-1 has no step 0');
+    return { job: { ...job, status: 'running' as const }, events: [], change: null, releaseForMs: null };
+  };
+  const { jobs } = await store.claim({ owner: 'a', limit: 3, leaseMs: LEASE_MS, deaths: 'counted', start });
+  const held = jobs.map(({ id, status, epoch }) => ({ id, status, epoch }));
+  expect(held.toSorted((left, right) => (left.id < right.id ? -1 : 1))).toEqual([
+    { id: 'op-1', status: 'pending', epoch: 1 },
+    { id: 'op-2', status: 'running', epoch: 1 },
+    { id: 'op-3', status: 'running', epoch: 1 },
+  ]);
+  expect(await database.run('held', 'SELECT operation_id, owner, status FROM operations ORDER BY 1')).toEqual(
+    held
+      .toSorted((left, right) => (left.id < right.id ? -1 : 1))
+      .map(({ id, status }) => ({ operation_id: id, owner: 'a', status })),
+  );
+});
+
+it('a move that can not be written fails alone', async () => {
+  await insertMore();
+  const { jobs } = await store.claim({ owner: 'a', limit: 3, leaseMs: LEASE_MS, deaths: 'counted' });
+  const records = jobs.map((job) => {
+    // JSON has no bigint.
+    const waitingFor = (job.id === 'op-2' ? 2n : '') as string;
+    const moved = { ...job, status: 'running' as const, waitingFor };
+    return store.record('a', { job: moved, events: [], change: null, releaseForMs: null });
+  });
+  const results = await Promise.allSettled(records);
+  const failed = results.filter(({ status }) => status === 'rejected');
+  expect(failed).toMatchObject([{ reason: { message: 'Do not know how to serialize a BigInt' } }]);
+  expect(
+    await database.run('running', `SELECT operation_id FROM operations WHERE status = 'running' ORDER BY 1`),
+  ).toEqual([{ operation_id: 'op-1' }, { operation_id: 'op-3' }]);
 });

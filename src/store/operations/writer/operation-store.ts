@@ -1,5 +1,4 @@
 /** The engine's port to the operations: claims, renewals, records and releases of holders (write-rules.ts has the rules). */
-import { Fault } from '../../../domain/error/fault.ts';
 import type { MachineChange } from '../../../domain/machine/machine-change.ts';
 import type { JobMove } from '../../../engine/job.ts';
 import type {
@@ -15,12 +14,13 @@ import type {
 } from '../../../engine/job-store.ts';
 import type { DatabaseTime } from '../../clock/database-clock.ts';
 import { Coalescer } from '../../database/coalescer.ts';
-import { type Database, isStatementError, type Session } from '../../database/database.ts';
+import type { Database, Session } from '../../database/database.ts';
+import { DatabaseAway } from '../../database/database-away.ts';
 import { appendEvents } from '../../events/append-events.ts';
 import { lockMachines } from '../../machines/machine-rows.ts';
 import { appendLog } from '../log/append-log.ts';
 import { claimOperations, msToNextDue } from './claim-operations.ts';
-import { changesMachine, recordMoves, writesMore } from './record-moves.ts';
+import { changesMachine, recordMoves, recordOf, recordResults, writesMore } from './record-moves.ts';
 import { releaseLeases } from './release-leases.ts';
 import { releaseUnknownLeases } from './release-unknown-leases.ts';
 import { renewLeases } from './renew-leases.ts';
@@ -44,7 +44,7 @@ export class PostgresOperationStore implements JobStore<MachineChange> {
       maxBatch: 500,
       maxUnderWay: 2,
       flush: (recordings) => this.#recordAll(recordings),
-      isPoisoned: (error) => isStatementError(error) || error instanceof Fault,
+      isPoisoned: (error) => !(error instanceof DatabaseAway),
     });
   }
 
@@ -93,10 +93,9 @@ export class PostgresOperationStore implements JobStore<MachineChange> {
     return this.#database.transaction(async (session) => {
       const machines = await lockMachines(session, changed);
       if (!areIndependent) return recordOneByOne(session, owner, moves);
-      const recorded = recordMoves(session, owner, moves, machines);
-      if (moves.some(writesMore)) return recorded;
-      const [results] = await Promise.all([recorded, session.commit()]);
-      return results;
+      if (moves.some(writesMore)) return recordMoves(session, owner, moves, machines);
+      const [rows] = await session.finish([recordOf(owner, moves, machines)]);
+      return recordResults(moves, rows);
     });
   }
 }

@@ -1,4 +1,5 @@
 /** Records what holders decided: their operations, the machines of those, and the events, in one statement. */
+import type pg from 'pg';
 import type { Actor } from '../../../domain/actor.ts';
 import type { NewEvent } from '../../../domain/event.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
@@ -8,6 +9,7 @@ import type { JobMove } from '../../../engine/job.ts';
 import type { RecordResult } from '../../../engine/job-store.ts';
 import type { Session } from '../../database/database.ts';
 import { toStoredJson } from '../../database/stored-json.ts';
+import { runTogether, type Statement } from '../../database/transaction.ts';
 import { insertEventsOf } from '../../events/append-events.ts';
 import { eventsAsLines } from '../../events/event-lines.ts';
 import { insertEraseFailure } from '../../hardware/erase-failures.ts';
@@ -79,6 +81,23 @@ export async function recordMoves(
   moves: readonly Move[],
   machines: ReadonlyMap<string, Machine>,
 ): Promise<RecordResult[]> {
+  const failedAt = new Date();
+  const [rows] = await runTogether(session, [recordOf(owner, moves, machines)]);
+  const results = recordResults(moves, rows);
+  for (const [index, { job, change }] of moves.entries()) {
+    if (!change?.eraseFailure || !results[index]?.recorded) continue;
+    const failure = { machineId: job.subject, operationId: job.id, failedAt, ...change.eraseFailure };
+    await insertEraseFailure(session, failure);
+  }
+  return results;
+}
+
+/** The statement alone, for moves that write nothing more. */
+export function recordOf(
+  owner: string,
+  moves: readonly Move[],
+  machines: ReadonlyMap<string, Machine>,
+): Statement {
   const actor: Actor = { kind: 'system', id: owner };
   const at = new Date();
   const events: NewEvent[] = [];
@@ -93,19 +112,20 @@ export async function recordMoves(
     const activeOperationId = isActive(operation.status) ? machine.activeOperationId : null;
     changed.push({ ...layersOf({ ...applied.machine, activeOperationId }), operationId: operation.id });
   }
-  const rows = await session.run<RecordedRow>('record-moves', RECORD, [
-    owner,
-    toStoredJson(moves.map(operationColumns)),
-    toStoredJson(changed),
-    eventsAsLines(events),
-  ]);
-  const recorded = new Map(rows.map((row) => [row.operation_id, row]));
-  for (const { job, change } of moves) {
-    if (!change?.eraseFailure || !recorded.has(job.id)) continue;
-    const failure = { machineId: job.subject, operationId: job.id, failedAt: at, ...change.eraseFailure };
-    await insertEraseFailure(session, failure);
-  }
-  return moves.map((move) => resultOf(recorded.get(move.job.id)));
+  return {
+    name: 'record-moves',
+    text: RECORD,
+    values: [owner, toStoredJson(moves.map(operationColumns)), toStoredJson(changed), eventsAsLines(events)],
+  };
+}
+
+/** From the rows that `recordOf` is answered with. */
+export function recordResults(
+  moves: readonly Move[],
+  rows: readonly pg.QueryResultRow[] | undefined,
+): RecordResult[] {
+  const recorded = new Map((rows as readonly RecordedRow[]).map((row) => [row.operation_id, row]));
+  return moves.map(({ job }) => resultOf(recorded.get(job.id)));
 }
 
 interface RecordedRow extends CancelColumns, Record<string, unknown> {
