@@ -116,6 +116,7 @@ const OTHER_CHECKS: ReadonlySet<string> = new Set([
   'database_clock.singleton',
   'fleet_count_fold.singleton',
   'fleet_count_state.singleton',
+  'machine_count_claim.singleton',
   'machine_count_state.singleton',
   'lemon_scoring.singleton',
   'deployment.only_one',

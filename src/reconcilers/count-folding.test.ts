@@ -20,7 +20,6 @@ test('what an import appended is folded at once, and the table is short again', 
     const loop = countFolding({
       database,
       watch: { passed: () => {}, failed: (_name, error) => failures.push(error) },
-      onChecked: () => {},
     });
     loop.start();
     await until(async () => {

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { BootDependencies } from '../../operations/nodes/boot/node-boot.ts';
 import { approvalExpiry } from '../../reconcilers/approval-expiry.ts';
+import { countChecking } from '../../reconcilers/count-checking.ts';
 import { countFolding } from '../../reconcilers/count-folding.ts';
 import { fleetSampler } from '../../reconcilers/fleet-sampler.ts';
 import { installWatch } from '../../reconcilers/install-watch.ts';
@@ -83,8 +84,9 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
       watch: loops.withoutReadiness,
     }),
   );
+  running.start(countFolding({ database: store.database, watch: loops.withoutReadiness }));
   running.start(
-    countFolding({
+    countChecking({
       database: store.database,
       watch: loops.withoutReadiness,
       onChecked: (result) => logChecked(log, result),

@@ -3,10 +3,13 @@
  *
  * All is read in one snapshot, machines in slices, so that no statement takes long. A difference is added as one more delta,
  * which is right whatever happened since: the deltas of changes after the snapshot come on top of it. Two checks at once would
- * each add the same difference, so a check takes a lock before its snapshot. The first check of a fleet that is older than the
+ * each add the same difference, so a check locks the row of the state, which each check writes at its end: one whose snapshot does not have
+ * what the check before it has fixed can't get the lock. None waits for another. The first check of a fleet that is older than the
  * counts finds all of it missing, and from then on the counts are read.
  */
+
 import type { Database, Session } from '../database/database.ts';
+import { DatabaseAway } from '../database/database-away.ts';
 import { CELL_COLUMNS, CELL_OF_MACHINE } from './cells.ts';
 
 const SLICE = 20_000;
@@ -78,12 +81,31 @@ export interface CheckResult {
   readonly differences: readonly Difference[];
 }
 
-/** `stopping` ends it between two slices; what was compared until then changes nothing. Null: it was stopped. */
-export function checkCounts(database: Database, stopping: AbortSignal): Promise<CheckResult | null> {
+/**
+ * `stopping` ends it between two slices; what was compared until then changes nothing. Null: it was stopped, or another replica checks or
+ * has just checked.
+ */
+export async function checkCounts(database: Database, stopping: AbortSignal): Promise<CheckResult | null> {
+  try {
+    return await checkAlone(database, stopping);
+  } catch (error) {
+    // The state was written after the snapshot.
+    if (error instanceof DatabaseAway && error.code === SERIALIZATION_FAILURE) return null;
+    throw error;
+  }
+}
+
+const SERIALIZATION_FAILURE = '40001';
+
+function checkAlone(database: Database, stopping: AbortSignal): Promise<CheckResult | null> {
   return database.transaction(async (session) => {
     await session.run('', 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
-    // LOCK takes no snapshot, so the snapshot sees what the check before this one has fixed.
-    await session.run('', 'LOCK TABLE machine_count_state IN SHARE UPDATE EXCLUSIVE MODE');
+    const [state] = await session.run<{ complete: boolean }>(
+      'lock-count-state',
+      'SELECT complete FROM machine_count_state FOR UPDATE SKIP LOCKED',
+    );
+    if (state === undefined) return null;
+    const wereComplete = state.complete;
     await session.run('', VALUES_FOUND);
     const found = await countAll(session, stopping);
     if (found === null) return null;
@@ -100,8 +122,6 @@ export function checkCounts(database: Database, stopping: AbortSignal): Promise<
       const fixed = differences.filter((difference) => difference.of === of);
       if (fixed.length > 0) await session.run('', FIX[of], [JSON.stringify(fixed)]);
     }
-    const [state] = await session.run<{ complete: boolean }>('', 'SELECT complete FROM machine_count_state');
-    const wereComplete = state?.complete ?? false;
     await session.run(
       'counts-checked',
       `UPDATE machine_count_state SET complete = true, checked_at = now(), differences = differences + $1`,

@@ -3,6 +3,10 @@
 --
 -- The tables and the state are new ones. A replica of an earlier version would fold these deltas without the new columns, and read counts
 -- that lack them; it finds its own counts incomplete for good, and counts machine by machine while it still serves.
+--
+-- A check of such a replica locks its state for as long as it reads all machines. So the state is locked first: where it is not free,
+-- this attempt ends before it holds back those that write machines.
+LOCK TABLE fleet_count_state IN SHARE ROW EXCLUSIVE MODE;
 LOCK TABLE machines IN SHARE ROW EXCLUSIVE MODE;
 
 CREATE TABLE machine_cell_deltas (
@@ -54,17 +58,23 @@ CREATE TABLE machine_cells (
   machines bigint NOT NULL
 ) WITH (fillfactor = 50);
 
--- Counts are read once a check has compared them with the tables, which also counts what was there before.
+-- Counts are read once a check has compared them with the tables, which also counts what was there before. Only checks write this row:
+-- one holds its lock from its snapshot to its end.
 CREATE TABLE machine_count_state (
   singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
   complete boolean NOT NULL,
-  claimed_at timestamptz NOT NULL DEFAULT '-infinity',
   checked_at timestamptz,
   -- Differences that checks have found, since the table was made.
   differences bigint NOT NULL DEFAULT 0
 );
-INSERT INTO machine_count_state (complete, claimed_at)
-SELECT count(*) = 0, CASE WHEN count(*) = 0 THEN now() ELSE '-infinity' END FROM (SELECT FROM machines LIMIT 1) AS any_machine;
+INSERT INTO machine_count_state (complete) SELECT NOT EXISTS (SELECT FROM machines);
+
+-- When a replica last took on a check. A table of its own, because replicas write it while a check runs.
+CREATE TABLE machine_count_claim (
+  singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+  claimed_at timestamptz NOT NULL
+);
+INSERT INTO machine_count_claim (claimed_at) SELECT CASE WHEN complete THEN now() ELSE '-infinity' END FROM machine_count_state;
 
 -- The state that replicas of earlier versions read stays as it is from here on, so none of them checks or reads its counts.
 UPDATE fleet_count_state SET complete = false;

@@ -94,4 +94,5 @@ FOR EACH ROW WHEN ((OLD.service IS NOT DISTINCT FROM 'deleted') <> (NEW.service 
   AND OLD.spec IS NOT DISTINCT FROM NEW.spec AND OLD.labels IS NOT DISTINCT FROM NEW.labels AND OLD.pool IS NOT DISTINCT FROM NEW.pool)
 EXECUTE FUNCTION ingot_count_moved_machine();
 
-UPDATE machine_count_state SET complete = false, claimed_at = '-infinity' WHERE EXISTS (SELECT FROM machines);
+UPDATE machine_count_state SET complete = false WHERE EXISTS (SELECT FROM machines);
+UPDATE machine_count_claim SET claimed_at = '-infinity' WHERE EXISTS (SELECT FROM machines);
