@@ -123,6 +123,30 @@ test('groups are counted, and each has its newest machine as an example, in a sc
   await sql.query('UPDATE machine_count_state SET complete = true');
 });
 
+test('an example without a time has it since its last change, and is after those with one', async () => {
+  const timeless = { status: true, reason: 'FanFailed', message: '' };
+  const columns = (rest: object) => ({ ...rest, updated_at: '2026-01-05' });
+  await insert({ id: 't-dim', columns: columns({ conditions: { Degraded: timeless } }) });
+  await insert({
+    id: 't-drift',
+    columns: columns({ service: 'active', observed: { upstreamId: 'x', state: 'Ready' } }),
+  });
+  await insert({
+    id: 'u-named',
+    columns: columns({ conditions: { NeedsIntervention: { ...timeless, reason: 'RebootFailed' } } }),
+  });
+  const reader = new OverviewReader(database, new StalledOperations(database, () => new Date()));
+  const { attention } = await reader.read(parseScope('customer_id=u'));
+  expect(attention.map(({ newest }) => newest)).toEqual([new Date('2026-01-05')]);
+  expect(await headlines('customer_id=t')).toEqual([
+    group('degraded', 1, 't-dim', '2026-01-05'),
+    group('drift', 1, 't-drift', '2026-01-05'),
+  ]);
+  expect((await headlines()).map(({ example }) => example?.machineId)).toEqual(
+    expect.arrayContaining(['b-dim', 'b-drift']),
+  );
+});
+
 test('an example is the first of a range of its index, however many machines are in trouble', async () => {
   await sql.query(
     `INSERT INTO machines (machine_id, labels, spec, phase, service, presence)

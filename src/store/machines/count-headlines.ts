@@ -38,16 +38,20 @@ export const TROUBLED_BESIDE = `active_operation_id IS NULL AND ((conditions -> 
 const SINCE = `(ingot_headline_since(phase, service, install, presence, active_operation_id, conditions, observed, install_since,
   service_since) COLLATE "C")`;
 
+/** What an upstream or a probe reports may lack its time. */
+export const timeOrLastChange = (text: string) =>
+  `coalesce(nullif(${text}, '')::timestamptz, updated_at) AS since`;
+
 export const newestOfHeadlines = (within: string) => `
   SELECT g.headline, n.machine_id, n.since FROM unnest($1::text[]) AS g(headline) CROSS JOIN LATERAL (
-    SELECT machine_id, nullif(substring(${SINCE} FROM length(g.headline) + 2), '')::timestamptz AS since FROM machines
+    SELECT machine_id, ${timeOrLastChange(`substring(${SINCE} FROM length(g.headline) + 2)`)} FROM machines
     WHERE ${TROUBLED_BESIDE} AND ${SINCE} >= g.headline || ' ' AND ${SINCE} < g.headline || '!'
       AND ${columns.headline} = g.headline AND ${within}
     ORDER BY ${SINCE} DESC, machine_id LIMIT 1) AS n`;
 
 /** The end that the machine's order names. */
 const newestOverdue = (within: string) => `
-  SELECT 'maintenance_overdue' AS headline, machine_id, (maintenance ->> 'until')::timestamptz AS since FROM machines
+  SELECT 'maintenance_overdue' AS headline, machine_id, ${timeOrLastChange("maintenance ->> 'until'")} FROM machines
   WHERE phase = 'MAINTENANCE' AND (maintenance ->> 'until') COLLATE "C" <= $1
     AND ${columns.headline} = 'maintenance_overdue' AND ${columns.effective_state} NOT IN ('ATTENTION', 'BLOCKED')
     AND service IS DISTINCT FROM 'deleted' AND ${within}

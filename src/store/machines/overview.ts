@@ -17,7 +17,7 @@ import { MACHINE_FILTER_COLUMNS } from '../filter/machine-columns.ts';
 import { idsInScope, inScope, preparedAs, scopeCondition } from '../filter/scope-condition.ts';
 import type { StalledOperations } from '../operations/stalled-operations.ts';
 import { countOpenRollouts } from '../rollouts/rollouts-at-a-glance.ts';
-import { type HeadlineGroup, readHeadlines } from './count-headlines.ts';
+import { type HeadlineGroup, readHeadlines, timeOrLastChange } from './count-headlines.ts';
 import { countMachines, type FacetCount, type MachineCounts } from './count-machines.ts';
 import { type GroupName, groupKey, overviewKey } from './machine-keys.ts';
 import { readUnhealthyUpstreams, type UnhealthyUpstream } from './upstream-reads.ts';
@@ -158,7 +158,7 @@ const examples = (within: string) => `
   SELECT g.condition, g.reason, n.message, n.machine_id, n.since
   FROM unnest($1::text[], $2::text[]) AS g(condition, reason) CROSS JOIN LATERAL (
     SELECT machine_id, conditions -> ${columns.attention} ->> 'message' AS message,
-      (conditions -> ${columns.attention} ->> 'lastTransition')::timestamptz AS since
+      ${timeOrLastChange(`conditions -> ${columns.attention} ->> 'lastTransition'`)}
     FROM machines
     WHERE ${columns.attention} = g.condition AND coalesce(${columns.attention_reason}, '') = g.reason
       AND ${columns.effective_state} IN ('ATTENTION', 'BLOCKED') AND service IS DISTINCT FROM 'deleted' AND ${within}
