@@ -1,8 +1,9 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrationFolder } from '../../../test/parts/migration-folder.ts';
 import { cloneDatabase, type TestDatabase } from '../../../test/parts/postgres.ts';
+import { until } from '../../../test/parts/until.ts';
 import { type MigrationWait, migrate } from './migrate.ts';
 
 const VERSION = '0.1.0';
@@ -124,4 +125,32 @@ describe('migrate', () => {
     ]);
     await rows(`DELETE FROM schema_migrations WHERE name = '9001-late.sql'`);
   });
+
+  it('holds back no writer of machines while a replica of an earlier version checks its counts', async () => {
+    const earlier = await cloneDatabase('template0');
+    const checking = new pg.Client({ connectionString: earlier.url });
+    const observer = new pg.Client({ connectionString: earlier.url });
+    try {
+      const folder = migrationFolder({});
+      for (const file of FILES.filter((name) => name >= '0107')) rmSync(new URL(file, folder));
+      await migrate(earlier.url, { version: VERSION, folder });
+      await Promise.all([checking.connect(), observer.connect()]);
+      await checking.query('BEGIN; LOCK TABLE fleet_count_state IN SHARE UPDATE EXCLUSIVE MODE');
+      const migrated = migrate(earlier.url, { version: VERSION });
+      const locks = await until(
+        async () => (await observer.query(LOCKS)).rows,
+        (held) => held.some(({ granted }) => !granted),
+      );
+      await checking.query('COMMIT');
+      await migrated;
+      expect(locks).toEqual([{ table: 'fleet_count_state', granted: false }]);
+    } finally {
+      await Promise.all([checking.end(), observer.end()]);
+      await earlier.drop();
+    }
+  });
 });
+
+/** Of tables that writers or checks lock, what the migration has or waits for. */
+const LOCKS = `SELECT relation::regclass::text AS table, granted FROM pg_locks
+  WHERE relation IN ('machines'::regclass, 'fleet_count_state'::regclass) AND mode = 'ShareRowExclusiveLock'`;
