@@ -216,6 +216,48 @@ test('what is kept is counted without reading a machine', async () => {
   expect(await withoutMachines(readAll)).toEqual(before);
 });
 
+/** What the counts alone have, and no machine. */
+const GHOST = 'ghost';
+
+async function countsGhosts(): Promise<{ cells: boolean; racks: boolean; labels: boolean }> {
+  const { facets } = await database.snapshot((session) =>
+    countMachines(session, {
+      filter: null,
+      scope: null,
+      keys: ['phase', 'effective_rack', 'labels.env'].map((name) => groupKey(name, 'facets')),
+    }),
+  );
+  const [cells, racks, labels] = facets.map(({ values }) => values.some(({ value }) => value === GHOST));
+  return { cells: cells === true, racks: racks === true, labels: labels === true };
+}
+
+test('while the deltas are more than the machines are worth, machines are counted one by one', async () => {
+  await sql.query('TRUNCATE machine_cells, machine_cell_deltas, machine_values, machine_value_deltas');
+  await sql.query(`INSERT INTO machine_cells (cell, phase, conditions, spec, hardware, machines)
+    VALUES ('ghost', '${GHOST}', '{}', '{}', '{}', 1)`);
+  await sql.query(`INSERT INTO machine_values (key, list, value, machines)
+    VALUES ('ghost rack', 'rack', '${GHOST}', 1), ('ghost label', 'labels.env', '${GHOST}', 1)`);
+  try {
+    await sql.query(`INSERT INTO machines (machine_id, labels, spec, phase)
+      SELECT 'm-' || n, '{"env": "prod"}', '{}', 'READY' FROM generate_series(1, 150) AS n`);
+    expect(await countsGhosts()).toEqual({ cells: true, racks: true, labels: true });
+    await sql.query(`UPDATE machines SET labels = '{"env": "test"}'`);
+    expect(await countsGhosts()).toEqual({ cells: true, racks: false, labels: false });
+    await foldCounts(database);
+    expect(await countsGhosts()).toEqual({ cells: true, racks: true, labels: true });
+    for (const presence of ['ready', 'expired', 'ready', 'expired', 'ready', 'expired', 'ready', 'expired'])
+      await sql.query(`DO $$ BEGIN FOR n IN 1..150 LOOP
+        UPDATE machines SET presence = '${presence}' WHERE machine_id = 'm-' || n; END LOOP; END $$`);
+    expect(await countsGhosts()).toEqual({ cells: false, racks: false, labels: false });
+    await foldCounts(database);
+    expect(await countsGhosts()).toEqual({ cells: true, racks: true, labels: true });
+  } finally {
+    await sql.query(
+      'TRUNCATE machine_cells, machine_cell_deltas, machine_values, machine_value_deltas, machines CASCADE',
+    );
+  }
+});
+
 test('values longer than an index allows, and names that look like other lists, are counted', async () => {
   const long = Array.from({ length: 128 }, (_none, index) =>
     createHash('sha256').update(`${index}`).digest('hex'),

@@ -1,6 +1,6 @@
 /** Counts machines, in total and by several keys at once. */
 import { areCellsEnough, asksForTime, cellsFor, isCellKey, isTimedKey } from '../counts/cells.ts';
-import { areCountsComplete } from '../counts/count-state.ts';
+import { areCellsReadable, areValuesReadable } from '../counts/count-state.ts';
 import { largestLabelValues, largestValues, listOfRacks, type ValueCount } from '../counts/value-counts.ts';
 import type { Session } from '../database/database.ts';
 import { type MachineSelection, machineCondition } from './machine-condition.ts';
@@ -34,7 +34,7 @@ export interface MachineCounts {
 export async function countMachines(session: Session, request: CountRequest): Promise<MachineCounts> {
   const { keys, most = MAX_VALUES, ...selection } = request;
   const fits = areCellsEnough(selection.filter) && areCellsEnough(selection.scope?.filter ?? null);
-  if (!fits || !(await areCountsComplete(session))) return countIn(session, MACHINES, request);
+  if (!fits || !(await areCellsReadable(session))) return countIn(session, MACHINES, request);
   const isTimed =
     asksForTime(selection.filter) ||
     asksForTime(selection.scope?.filter ?? null) ||
@@ -45,12 +45,14 @@ export async function countMachines(session: Session, request: CountRequest): Pr
     keys: inCells,
   });
   const counted = [...facets];
+  const rest = keys
+    .filter((key) => !inCells.includes(key))
+    .map((key) => ({ key, read: keptValues(key, { ...selection, most, total }) }));
+  const readable = rest.some(({ read }) => read !== null) && (await areValuesReadable(session, total));
   const others: MachineKey[] = [];
-  for (const key of keys.filter((each) => !inCells.includes(each))) {
-    const values = await keptValues(session, key, { ...selection, most, total });
-    if (values === null) others.push(key);
-    else counted.push({ field: key.name, values });
-  }
+  for (const { key, read } of rest)
+    if (read === null || !readable) others.push(key);
+    else counted.push({ field: key.name, values: await read(session) });
   if (others.length > 0)
     counted.push(...(await countIn(session, MACHINES, { ...request, keys: others })).facets);
   return {
@@ -59,19 +61,18 @@ export async function countMachines(session: Session, request: CountRequest): Pr
   };
 }
 
-/** Null: these are not kept for such a selection. */
-async function keptValues(
-  session: Session,
+/** Reads them; null: these are not kept for such a selection. */
+function keptValues(
   key: MachineKey,
   { filter, scope, most, total }: MachineSelection & { readonly most: number; readonly total: number },
-): Promise<readonly ValueCount[] | null> {
+): ((session: Session) => Promise<readonly ValueCount[]>) | null {
   if (key.name === 'effective_rack') {
     const list = listOfRacks([filter, scope?.filter ?? null]);
-    return list === null ? null : largestValues(session, list, most);
+    return list === null ? null : (session) => largestValues(session, list, most);
   }
   const label = labelOf(key);
   if (label === null || filter !== null || scope !== null) return null;
-  return largestLabelValues(session, label, { most, total });
+  return (session) => largestLabelValues(session, label, { most, total });
 }
 
 /** What is counted, and how many machines a row is. */
