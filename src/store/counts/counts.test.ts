@@ -13,7 +13,7 @@ import { OverviewReader } from '../machines/overview.ts';
 import { StalledOperations } from '../operations/stalled-operations.ts';
 import { checkCounts } from './check-counts.ts';
 import { claimCheck } from './count-state.ts';
-import { foldCounts, tidyCounts, vacuumDeltas } from './fold-counts.ts';
+import { foldCounts, TIDY_VALUES, tidyCounts, vacuumDeltas } from './fold-counts.ts';
 
 let cloned: TestDatabase;
 let database: Database;
@@ -255,6 +255,23 @@ test('while the deltas are more than the machines are worth, machines are counte
     await sql.query(
       'TRUNCATE machine_cells, machine_cell_deltas, machine_values, machine_value_deltas, machines CASCADE',
     );
+  }
+});
+
+test('values that no machine has any more are found by their index, and deleted in parts', async () => {
+  await sql.query(`INSERT INTO machine_values (key, list, value, machines)
+    SELECT sha256(n::text::bytea), 'labels.serial', n::text, CASE WHEN n % 400 = 0 THEN 0 ELSE 1 END FROM generate_series(1, 20000) AS n`);
+  await sql.query('ANALYZE machine_values');
+  try {
+    const { rows } = await sql.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${TIDY_VALUES}`);
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(plan).toContain('machine_values_empty');
+    expect(plan).not.toContain('Seq Scan');
+    await tidyCounts(database);
+    const left = await sql.query('SELECT count(*)::int AS empty FROM machine_values WHERE machines = 0');
+    expect(left.rows).toEqual([{ empty: 0 }]);
+  } finally {
+    await sql.query('TRUNCATE machine_values');
   }
 });
 

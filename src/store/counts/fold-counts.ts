@@ -10,6 +10,8 @@ import { KEY_OF_VALUE } from './value-counts.ts';
 const MOST = 20_000;
 /** Of values, each of which changes several lists. */
 const MOST_VALUES = 5_000;
+/** More than the folds between two of these can leave. */
+const MOST_TIDIED = 100_000;
 
 const taken = (table: string, returning: string, most = MOST) => `
   DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} LIMIT ${most})) RETURNING ${returning}`;
@@ -44,10 +46,14 @@ const FOLD_ENDS = `
     ON CONFLICT (minute, phase) DO UPDATE SET operations = c.operations + excluded.operations)
   SELECT count(*) AS deltas FROM taken`;
 
+/** In parts, because a fleet that is removed leaves as many values as it had machines. */
+export const TIDY_VALUES = `
+  DELETE FROM machine_values WHERE ctid = ANY(ARRAY(SELECT ctid FROM machine_values WHERE machines = 0 LIMIT ${MOST_TIDIED}))`;
+
 /** Cells and values that no machine is in any more, and ends that no overview asks for. */
 const TIDY = [
   ['tidy-machine-cells', 'DELETE FROM machine_cells WHERE machines = 0'],
-  ['tidy-machine-values', 'DELETE FROM machine_values WHERE machines = 0'],
+  ['tidy-machine-values', TIDY_VALUES],
   ['tidy-end-counts', `DELETE FROM operation_end_counts WHERE minute < now() - interval '49 hours'`],
 ] as const;
 

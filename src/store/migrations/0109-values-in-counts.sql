@@ -25,6 +25,8 @@ CREATE TABLE machine_values (
   machines bigint NOT NULL
 ) WITH (fillfactor = 70);
 CREATE INDEX machine_values_by_size ON machine_values (list, machines DESC, (left(value, 200)));
+-- Those that no machine has any more, which are deleted later.
+CREATE INDEX machine_values_empty ON machine_values (machines) WHERE machines = 0;
 
 -- The lists that a delta changes, with the value in each. The rack '' is that of machines without one; a label that is empty is none.
 CREATE FUNCTION ingot_values_of(d machine_value_deltas) RETURNS TABLE (list text, value text)
