@@ -1,7 +1,7 @@
 /**
  * Compares the counts with the tables that they count, and fixes what differs.
  *
- * All is read in one snapshot, machines in slices, so that no statement takes long. A difference is added as one more delta,
+ * All is read in one snapshot, in slices, so that no statement takes long. A difference is added as one more delta,
  * which is right whatever happened since: the deltas of changes after the snapshot come on top of it. Two checks at once would
  * each add the same difference, so a check locks the row of the state, which each check writes at its end: one whose snapshot does not have
  * what the check before it has fixed can't get the lock. None waits for another. The first check of a fleet that is older than the
@@ -11,51 +11,30 @@
 import type { Database, Session } from '../database/database.ts';
 import { DatabaseAway } from '../database/database-away.ts';
 import { CELL_COLUMNS, CELL_OF_MACHINE } from './cells.ts';
-
-const SLICE = 20_000;
+import { checkValues } from './check-values.ts';
+import { eachSlice, IN_PAGES, IN_SLICE, pageRanges } from './slices.ts';
 
 const CELL_OF = Object.entries(CELL_OF_MACHINE)
   .map(([column, expression]) => `${expression} AS ${column}`)
   .join(', ');
 
-/** Values are as many as machines may be, so they are counted where they need no memory of the server. */
-const VALUES_FOUND = `CREATE TEMPORARY TABLE values_found (list text, value text, machines bigint) ON COMMIT DROP`;
+/** Grouped by columns, and only then one text: the text of each machine would take four times as long as all else. */
+const BY_CELL = (rows: string) => `
+  SELECT to_jsonb(c)::text AS key, number FROM (
+    SELECT ${CELL_COLUMNS}, sum(machines)::bigint AS number FROM ${rows} GROUP BY ${CELL_COLUMNS}) AS counted,
+    LATERAL (SELECT ${Object.keys(CELL_OF_MACHINE)
+      .map((column) => `counted.${column}`)
+      .join(', ')}) AS c`;
 
 /** Machines of one slice by cell, as text; and the last id of the slice. */
 const COUNT_SLICE = `
-  WITH slice AS MATERIALIZED (
-    SELECT ${CELL_OF}, machine_id, ROW(ingot_rack(spec, labels), labels, spec ->> 'provider', nullif(spec ->> 'customer_id', ''),
-      nullif((spec -> 'location') ->> 'site', ''), pool, NULL, NULL, 1)::machine_value_deltas AS of_values
-    FROM machines WHERE machine_id > $1 ORDER BY machine_id LIMIT ${SLICE}),
-  found AS (
-    INSERT INTO values_found SELECT v.list, v.value, count(*) FROM slice CROSS JOIN LATERAL ingot_values_of(of_values) v
-    WHERE service IS DISTINCT FROM 'deleted' GROUP BY 1, 2)
-  SELECT 'cell' AS kind, to_jsonb(c)::text AS key, count(*) AS number
-    FROM (SELECT ${CELL_COLUMNS} FROM slice) AS c GROUP BY 2
+  WITH slice AS MATERIALIZED (SELECT ${CELL_OF}, machine_id, 1 AS machines ${IN_SLICE})
+  SELECT 'cell' AS kind, key, number FROM (${BY_CELL('slice')}) AS cells
   UNION ALL (SELECT 'last', machine_id, (SELECT count(*) FROM slice) FROM slice ORDER BY machine_id DESC LIMIT 1)`;
 
 /** Rows of counts have the columns of machines, so the same expressions give their cells. */
-const KEPT_CELLS = `
-  SELECT to_jsonb(c)::text AS key, sum(machines)::bigint AS number FROM (
-    SELECT ${CELL_OF}, machines FROM machine_cells
-    UNION ALL SELECT ${CELL_COLUMNS}, machines FROM machine_cell_deltas) AS kept,
-    LATERAL (SELECT ${Object.keys(CELL_OF_MACHINE)
-      .map((column) => `kept.${column}`)
-      .join(', ')}) AS c
-  GROUP BY 1`;
-
-/** In parts, so that no statement takes long. A difference is fixed at once, and the first of each part are reported. */
-const VALUE_PARTS = 16;
-const FIX_VALUES = `
-  WITH fixed AS (
-    INSERT INTO machine_value_deltas (list, value, machines)
-    SELECT list, value, sum(machines) FROM (
-      SELECT list, value, machines FROM values_found
-      UNION ALL SELECT list, value, -machines FROM machine_values
-      UNION ALL SELECT v.list, v.value, -d.machines FROM machine_value_deltas d CROSS JOIN LATERAL ingot_values_of(d) v) AS both_counts
-    WHERE hashtext(list || value) & ${VALUE_PARTS - 1} = $1 GROUP BY list, value HAVING sum(machines) <> 0
-    RETURNING list, value, machines)
-  SELECT list || ' ' || value AS key, machines AS missing FROM fixed LIMIT 100`;
+const KEPT_CELLS = BY_CELL(`(SELECT ${CELL_OF}, machines FROM machine_cells) AS kept`);
+const CELLS_NOT_FOLDED = BY_CELL(`(SELECT * FROM machine_cell_deltas WHERE ${IN_PAGES}) AS deltas`);
 
 const ENDS = `
   SELECT minute::text || ' ' || phase AS key, sum(number)::bigint AS number FROM (
@@ -106,12 +85,13 @@ function checkAlone(database: Database, stopping: AbortSignal): Promise<CheckRes
     );
     if (state === undefined) return null;
     const wereComplete = state.complete;
-    await session.run('', VALUES_FOUND);
-    const found = await countAll(session, stopping);
-    if (found === null) return null;
+    const found = await countMachines(session, stopping);
+    const kept = await keptCells(session, stopping);
+    const values = await checkValues(session, { wereComplete, stopping });
+    if (found === null || kept === null || values === null) return null;
     const differences = [
-      ...differing(found.cells, await numbers(session, 'kept-cells', KEPT_CELLS)),
-      ...(await fixedValues(session)),
+      ...differing(found.cells, kept),
+      ...values,
       ...[...(await numbers(session, 'differing-ends', ENDS))].map(([key, missing]) => ({
         of: 'end' as const,
         key,
@@ -147,41 +127,42 @@ interface Counted {
   readonly machines: number;
 }
 
-async function countAll(session: Session, stopping: AbortSignal): Promise<Counted | null> {
+async function countMachines(session: Session, stopping: AbortSignal): Promise<Counted | null> {
   const cells = new Map<string, number>();
   let machines = 0;
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    if (stopping.aborted) return null;
-    // Not prepared: its temporary table is another one each time.
-    const rows: Array<{ kind: 'cell' | 'last'; key: string; number: number }> = await session.run(
-      '',
-      COUNT_SLICE,
-      [after],
-    );
-    after = undefined;
-    for (const { kind, key, number } of rows) {
+  const isOver = await eachSlice(stopping, async (after) => {
+    let last: string | null = null;
+    const rows = await session.run<{ kind: 'cell' | 'last'; key: string; number: number }>('', COUNT_SLICE, [
+      after,
+    ]);
+    for (const { kind, key, number } of rows)
       if (kind === 'last') {
         machines += number;
-        after = key;
+        last = key;
       } else cells.set(key, (cells.get(key) ?? 0) + number);
-    }
+    return last;
+  });
+  return isOver ? { cells, machines } : null;
+}
+
+async function keptCells(session: Session, stopping: AbortSignal): Promise<Map<string, number> | null> {
+  const cells = await numbers(session, 'kept-cells', KEPT_CELLS);
+  for (const pages of await pageRanges(session, 'machine_cell_deltas')) {
+    if (stopping.aborted) return null;
+    for (const [key, number] of await numbers(session, '', CELLS_NOT_FOLDED, pages))
+      cells.set(key, (cells.get(key) ?? 0) + number);
   }
-  return { cells, machines };
+  return cells;
 }
 
-async function numbers(session: Session, name: string, statement: string): Promise<Map<string, number>> {
-  const rows = await session.run<{ key: string; number: number }>(name, statement);
+async function numbers(
+  session: Session,
+  name: string,
+  statement: string,
+  values: readonly string[] = [],
+): Promise<Map<string, number>> {
+  const rows = await session.run<{ key: string; number: number }>(name, statement, values);
   return new Map(rows.map(({ key, number }) => [key, number]));
-}
-
-async function fixedValues(session: Session): Promise<Difference[]> {
-  const differences: Difference[] = [];
-  for (let part = 0; part < VALUE_PARTS; part += 1)
-    for (const { key, missing } of await session.run<{ key: string; missing: number }>('', FIX_VALUES, [
-      part,
-    ]))
-      differences.push({ of: 'value', key, missing });
-  return differences;
 }
 
 function differing(found: ReadonlyMap<string, number>, kept: ReadonlyMap<string, number>): Difference[] {

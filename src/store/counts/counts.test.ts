@@ -6,7 +6,7 @@ import { parseScope } from '../../domain/access/scope.ts';
 import { checkFilter } from '../../domain/filter/check.ts';
 import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
-import { Database } from '../database/database.ts';
+import { Database, type Session } from '../database/database.ts';
 import { countMachines, type MachineCounts } from '../machines/count-machines.ts';
 import { groupKey } from '../machines/machine-keys.ts';
 import { OverviewReader } from '../machines/overview.ts';
@@ -376,6 +376,24 @@ test('a check adds what is missing, takes what is too much, and reports both', a
   expect(rows).toEqual([{ differences: 3 }]);
 });
 
+test('a check finds values that differ and have the same sum', async () => {
+  for (const statement of writes(22)) await sql.query(statement);
+  await foldCounts(database);
+  const swapped = await sql.query<{ key: string }>(
+    `UPDATE machine_values SET machines = machines + CASE value WHEN 'k1' THEN 1 ELSE -1 END
+     WHERE list = 'rack' AND value IN ('k1', 'k2') RETURNING list || ' ' || value AS key`,
+  );
+  expect(swapped.rowCount).toBe(2);
+  const found = (await checkCounts(database, never))?.differences ?? [];
+  expect(found.map(({ key, missing }) => [key, missing]).sort()).toEqual([
+    ['rack k1', -1],
+    ['rack k2', 1],
+  ]);
+  expect((await checkCounts(database, never))?.differences).toEqual([]);
+  await foldCounts(database);
+  expect((await checkCounts(database, never))?.differences).toEqual([]);
+});
+
 test('a fleet that is older than its counts is counted machine by machine until a check has counted it', async () => {
   await sql.query('ALTER TABLE machines DISABLE TRIGGER USER');
   for (const statement of writes(31).filter((text) => text.startsWith('INSERT'))) await sql.query(statement);
@@ -410,6 +428,29 @@ test('while one replica checks, others take on the next check, leave it at once,
     await blocker.query('ROLLBACK');
     blocker.release();
   }
+});
+
+test('a check whose snapshot is older than what another has fixed leaves at once', async () => {
+  for (const statement of writes(43)) await sql.query(statement);
+  await sql.query('DELETE FROM machine_value_deltas');
+  const fixed: unknown[] = [];
+  const late = {
+    transaction: <T>(work: (session: Session) => Promise<T>) =>
+      database.transaction((session) =>
+        work({
+          run: async (name, text, values) => {
+            if (name === 'lock-count-state') {
+              await session.run('', 'SELECT FROM machines LIMIT 1');
+              fixed.push((await checkCounts(database, never))?.differences.length);
+            }
+            return session.run(name, text, values);
+          },
+        }),
+      ),
+  } as unknown as Database;
+  expect(await checkCounts(late, never)).toBeNull();
+  expect(fixed).toEqual([expect.any(Number)]);
+  expect((await checkCounts(database, never))?.differences).toEqual([]);
 });
 
 test('a replica of an earlier version neither reads its counts nor checks them, and counts machine by machine', async () => {
