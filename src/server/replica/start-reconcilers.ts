@@ -4,6 +4,7 @@ import type { BootDependencies } from '../../operations/nodes/boot/node-boot.ts'
 import { approvalExpiry } from '../../reconcilers/approval-expiry.ts';
 import { countChecking } from '../../reconcilers/count-checking.ts';
 import { countFolding } from '../../reconcilers/count-folding.ts';
+import { countShortening } from '../../reconcilers/count-shortening.ts';
 import { fleetSampler } from '../../reconcilers/fleet-sampler.ts';
 import { installWatch } from '../../reconcilers/install-watch.ts';
 import { lemonScorer } from '../../reconcilers/lemon-scorer.ts';
@@ -85,6 +86,7 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
     }),
   );
   running.start(countFolding({ database: store.database, watch: loops.withoutReadiness }));
+  running.start(countShortening({ database: store.database, watch: loops.withoutReadiness }));
   running.start(
     countChecking({
       database: store.database,

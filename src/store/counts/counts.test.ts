@@ -13,7 +13,7 @@ import { OverviewReader } from '../machines/overview.ts';
 import { StalledOperations } from '../operations/stalled-operations.ts';
 import { checkCounts } from './check-counts.ts';
 import { claimCheck } from './count-state.ts';
-import { foldCounts, TIDY_VALUES, tidyCounts, vacuumDeltas } from './fold-counts.ts';
+import { foldCounts, shortenDeltas, TIDY_VALUES, tidyCounts, vacuumDeltas } from './fold-counts.ts';
 
 let cloned: TestDatabase;
 let database: Database;
@@ -272,6 +272,43 @@ test('values that no machine has any more are found by their index, and deleted 
     expect(left.rows).toEqual([{ empty: 0 }]);
   } finally {
     await sql.query('TRUNCATE machine_values');
+  }
+});
+
+/** As many as a replica of an earlier version leaves in a short time: it appends them, and does not fold them. */
+const BACKLOG = 50_000;
+
+test('tables of deltas are short again after a backlog, while writers go on', async () => {
+  await sql.query(`INSERT INTO machine_cell_deltas (phase, busy, entered, machines)
+    SELECT 'READY', false, false, n % 2 * 2 - 1 FROM generate_series(1, ${BACKLOG}) AS n`);
+  await sql.query(`INSERT INTO operation_end_deltas
+    SELECT date_trunc('minute', now()), 'FAILED', n % 2 * 2 - 1 FROM generate_series(1, ${BACKLOG}) AS n`);
+  await sql.query(`INSERT INTO machine_value_deltas (rack, labels, machines)
+    SELECT 'k', '{}', n % 2 * 2 - 1 FROM generate_series(1, ${BACKLOG}) AS n`);
+  for (let goesOn = true; goesOn; ) goesOn = (await foldCounts(database))?.goesOn ?? false;
+  const writer = await sql.connect();
+  try {
+    await writer.query(
+      `BEGIN; INSERT INTO machines (machine_id, labels, spec, phase) VALUES ('m-1', '{}', '{}', 'READY')`,
+    );
+    const shortened = shortenDeltas(database);
+    await sql.query(
+      `INSERT INTO machines (machine_id, labels, spec, phase) VALUES ('m-2', '{}', '{}', 'READY')`,
+    );
+    await sql.query('DELETE FROM machines');
+    await writer.query('ROLLBACK');
+    await shortened;
+    while ((await foldCounts(database))?.deltas !== 0);
+    await shortenDeltas(database);
+    const { rows } = await sql.query<{ table: string; bytes: number }>(
+      `SELECT relname AS table, pg_relation_size(oid)::int AS bytes FROM pg_class
+       WHERE relname IN ('machine_cell_deltas', 'machine_value_deltas', 'operation_end_deltas') ORDER BY 1`,
+    );
+    expect(rows.filter(({ bytes }) => bytes > 100_000)).toEqual([]);
+    expect(rows).toHaveLength(3);
+  } finally {
+    await writer.query('ROLLBACK');
+    writer.release();
   }
 });
 

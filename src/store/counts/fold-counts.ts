@@ -97,13 +97,30 @@ export async function tidyCounts(database: Database): Promise<void> {
  * lock that makes it shorter is not waited for. The others are filled again within the second.
  */
 const VACUUMS = [
-  'VACUUM machine_cell_deltas',
+  'VACUUM (SKIP_LOCKED) machine_cell_deltas',
   'VACUUM (TRUNCATE) machine_value_deltas',
-  'VACUUM operation_end_deltas',
+  'VACUUM (SKIP_LOCKED) operation_end_deltas',
 ] as const;
 
 export async function vacuumDeltas(database: Database): Promise<void> {
   for (const statement of VACUUMS) await database.run('', statement);
+}
+
+/** Longer than a busy fleet keeps them: readers would scan empty pages for more than a millisecond. */
+const TOO_LONG = 2_000_000;
+
+const LONG_TABLES = `
+  SELECT relname AS table FROM pg_class
+  WHERE oid IN ('machine_cell_deltas'::regclass, 'machine_value_deltas'::regclass, 'operation_end_deltas'::regclass)
+    AND pg_relation_size(oid) > ${TOO_LONG}`;
+
+/**
+ * Makes short again what a backlog has made long. It tries for five seconds to get a lock that no writer has, and writers that come then do
+ * not wait for it. So it is none of the folds, which go on, and it is tried again.
+ */
+export async function shortenDeltas(database: Database): Promise<void> {
+  const tables = await database.run<{ table: string }>('long-deltas', LONG_TABLES);
+  for (const { table } of tables) await database.run('', `VACUUM (TRUNCATE, SKIP_LOCKED) ${table}`);
 }
 
 async function lockFold(session: Session): Promise<boolean> {
