@@ -2,7 +2,7 @@
 import type { Session } from '../database/database.ts';
 
 /** Machines of one slice. */
-export const SLICE = 20_000;
+const SLICE = 20_000;
 
 /** The machines of the next slice; the first parameter is the last id of the slice before it, and at first the empty text. */
 export const IN_SLICE = `FROM machines WHERE machine_id > $1 ORDER BY machine_id LIMIT ${SLICE}`;
