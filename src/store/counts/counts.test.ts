@@ -447,7 +447,7 @@ test('a fleet that is older than its counts is counted machine by machine until 
   expect((await checkCounts(database, never))?.differences).toEqual([]);
 });
 
-test('while one replica checks, others take on the next check, leave it at once, and fold', async () => {
+test('while one replica checks, others write, fold, take on the next check, and leave it at once', async () => {
   for (const statement of writes(41)) await sql.query(statement);
   await forgetClaim();
   const blocker = await sql.connect();
@@ -458,9 +458,11 @@ test('while one replica checks, others take on the next check, leave it at once,
     await until(async () => (await sql.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount === 1);
     expect(await claimCheck(database, 3_600)).toBe(true);
     expect(await checkCounts(database, never)).toBeNull();
+    await sql.query(`UPDATE machines SET pool = 'p1', labels = '{"env": "test"}'`);
     expect((await foldCounts(database))?.deltas).toBeGreaterThan(0);
     await blocker.query('COMMIT');
     expect((await first)?.differences).toEqual([]);
+    expect((await checkCounts(database, never))?.differences).toEqual([]);
   } finally {
     await blocker.query('ROLLBACK');
     blocker.release();
