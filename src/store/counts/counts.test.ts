@@ -343,9 +343,28 @@ test('values longer than an index allows, and names that look like other lists, 
   expect(await facets()).toEqual(expected);
 });
 
+/** In one snapshot: what readers of counts see, and what the machines are. */
+function countedTwice(): Promise<{ kept: readonly string[]; found: readonly string[] }> {
+  return database.snapshot(async (session) => {
+    const keys = ['phase', 'effective_rack', 'labels.env'].map((name) => groupKey(name, 'facets'));
+    const { facets } = await countMachines(session, { filter: null, scope: null, keys });
+    const found = await session.run<{ value: string }>(
+      '',
+      `SELECT facet || ' ' || value || ' ' || count(*) AS value FROM machines, LATERAL (VALUES ('phase', phase),
+         ('effective_rack', ingot_rack(spec, labels)), ('labels.env', coalesce(labels ->> 'env', ''))) AS of(facet, value)
+       WHERE service IS DISTINCT FROM 'deleted' GROUP BY facet, of.value`,
+    );
+    const kept = facets.flatMap(({ field, values }) =>
+      values.map(({ value, machines }) => `${field} ${value} ${machines}`),
+    );
+    return { kept: kept.sort(), found: found.map(({ value }) => value).sort() };
+  });
+}
+
 test('writers, folds and checks at the same time lose nothing and count nothing twice', async () => {
   let writing = true;
   const differences: unknown[] = [];
+  const seen: Awaited<ReturnType<typeof countedTwice>>[] = [];
   const background = [
     async () => {
       while (writing) await foldCounts(database);
@@ -364,6 +383,9 @@ test('writers, folds and checks at the same time lose nothing and count nothing 
         await tidyCounts(database);
         await vacuumDeltas(database);
       }
+    },
+    async () => {
+      while (writing) seen.push(await countedTwice());
     },
   ].map((run) => run());
   await Promise.all(
@@ -388,6 +410,8 @@ test('writers, folds and checks at the same time lose nothing and count nothing 
   writing = false;
   await Promise.all(background);
   expect(differences).toEqual([]);
+  expect(seen.map(({ kept }) => kept)).toEqual(seen.map(({ found }) => found));
+  expect(seen.some(({ found }) => found.length > 0)).toBe(true);
   expect((await checkCounts(database, never))?.differences).toEqual([]);
 });
 
