@@ -6,6 +6,10 @@ import { Database } from '../store/database/database.ts';
 import { countChecking } from './count-checking.ts';
 import { countFolding } from './count-folding.ts';
 
+/** In this database: others of the same server have tables of the same number. */
+const WAITS_FOR_OPERATIONS = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'operations'::regclass
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
 test('replicas count a fleet once, and go on folding, however long it takes', async () => {
   const cloned = await cloneDatabase();
   const database = new Database({ url: cloned.url, maxConnections: 8, onIdleError: () => {} });
@@ -35,7 +39,7 @@ test('replicas count a fleet once, and go on folding, however long it takes', as
     // A check reads operations last.
     await blocker.query('BEGIN; LOCK TABLE operations IN ACCESS EXCLUSIVE MODE');
     for (const loop of loops) loop.start();
-    await until(async () => (await sql.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount === 1);
+    await until(async () => (await sql.query(WAITS_FOR_OPERATIONS)).rowCount === 1);
     await dueNow();
     await until(isClaimed);
     await insert('m-2');

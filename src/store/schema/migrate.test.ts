@@ -153,4 +153,5 @@ describe('migrate', () => {
 
 /** Of tables that writers or checks lock, what the migration has or waits for. */
 const LOCKS = `SELECT relation::regclass::text AS table, granted FROM pg_locks
-  WHERE relation IN ('machines'::regclass, 'fleet_count_state'::regclass) AND mode = 'ShareRowExclusiveLock'`;
+  WHERE relation IN ('machines'::regclass, 'fleet_count_state'::regclass) AND mode = 'ShareRowExclusiveLock'
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
