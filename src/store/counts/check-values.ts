@@ -1,6 +1,6 @@
 /**
  * Compares the lists of values with the machines. There may be more values than machines, so lists are first compared by one number, the sum of
- * the digests of all values of all machines: it takes half of the time and no memory. Digests are of 64 bits, and each check has others. Where the sums
+ * the digests of all values of all machines: it takes no memory, and writes nothing. Digests are of 64 bits, and each check has others. Where the sums
  * differ, or the lists were never counted, values are counted in a temporary table, in parts of which each fits one statement.
  */
 import type { Session } from '../database/database.ts';
