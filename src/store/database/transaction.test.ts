@@ -47,7 +47,7 @@ test('a COMMIT behind a statement that fails commits nothing, and the connection
   expect(await stored()).toEqual([]);
 });
 
-/** Answers that come while the event loop is busy are read in one go, and whoever waits through fewer functions hears first. */
+/** Answers that come while the event loop is busy are read in one turn, and the caller behind fewer functions gets its answer first. */
 test('the cause is thrown, also where the answer to COMMIT is read in the same turn', async () => {
   await emptied();
   const deep = async (session: Session, levels: number): Promise<unknown> =>
