@@ -6,7 +6,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import { type DescMethod, fromBinary, fromJson, type JsonValue } from '@bufbuild/protobuf';
+import { type DescMethod, fromBinary, fromJsonString } from '@bufbuild/protobuf';
 import type { FastifyRequest } from 'fastify';
 import { type Credentials, credentialsOfMessage } from '../access/credentials.ts';
 import { API_HEADERS } from '../api-headers.ts';
@@ -234,8 +234,8 @@ function decoded(method: DescMethod, format: 'json' | 'binary', body: Buffer): o
   if (!isUtf8(body)) return null;
   checkJson(method, body);
   return orNull(() => {
-    const json = JSON.parse(body.toString('utf8')) as JsonValue;
-    return flatMessage(input, json) ?? fromJson(input, json);
+    const text = body.toString('utf8');
+    return flatMessage(input, text) ?? fromJsonString(input, text);
   });
 }
 

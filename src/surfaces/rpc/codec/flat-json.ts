@@ -12,13 +12,17 @@ interface FlatField {
 
 type Fields = ReadonlyMap<string, FlatField>;
 
-/** Null: the library decodes it. */
-export function flatMessage(desc: DescMessage, json: JsonValue): object | null {
+/** Null: the library decodes it. Throws where the text is no JSON. */
+export function flatMessage(desc: DescMessage, text: string): object | null {
+  const json = JSON.parse(text) as JsonValue;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return null;
   const fields = fieldsOf(desc);
   const message = create(desc) as unknown as Record<string, unknown>;
   const seen = new Set<string>();
-  for (const key of Object.keys(json)) {
+  const keys = Object.keys(json);
+  // JSON.parse keeps the last of two values with one name, and the library refuses them. A text with a quote and a colon counts, too.
+  if (keys.length !== (text.match(NAME)?.length ?? 0)) return null;
+  for (const key of keys) {
     const field = fields.get(key);
     const value = json[key];
     if (field === undefined || seen.has(field.localName) || !isOf(field, value)) return null;
@@ -27,6 +31,8 @@ export function flatMessage(desc: DescMessage, json: JsonValue): object | null {
   }
   return message;
 }
+
+const NAME = /"[ \t\r\n]*:/g;
 
 /** The library refuses half of a surrogate pair. */
 function isOf({ scalar }: FlatField, value: JsonValue | undefined): boolean {
