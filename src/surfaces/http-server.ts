@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { sleep } from '../time/sleep.ts';
 import type { TrustedProxies } from './access/trusted-proxies.ts';
 import { API_HEADERS, addApiHeaders } from './api-headers.ts';
 import { badBodyText, unreadableHost, unreadableUrl } from './bad-body.ts';
@@ -23,7 +24,7 @@ import {
 } from './rest/keepalives/keepalive-front.ts';
 import { serveRoutes } from './rest/serve-routes.ts';
 import { mountConnect } from './rpc/connect-mount.ts';
-import { serveUnaryCalls } from './rpc/connect-unary.ts';
+import { serveUnaryCalls, type UnaryFront } from './rpc/connect-unary.ts';
 import type { CallDependencies, Service } from './rpc/service.ts';
 import { createSecureHttpServer } from './tls/secure-http-server.ts';
 import type { TlsSource } from './tls/tls-source.ts';
@@ -147,7 +148,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   }
   await app.register(async (scope) => mountConnect(scope, { ...options, notFound: answerNotFound }));
   await app.ready();
-  serveUnaryCalls(app.server, { ...options, isClosing: () => closing, isCrowded });
+  const unary = serveUnaryCalls(app.server, { ...options, isClosing: () => closing, isCrowded });
   await app.listen({ host: options.host, port: options.port, backlog: BACKLOG });
   return {
     port: boundPort(app),
@@ -156,9 +157,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     },
     stop: async (graceMs) => {
       closing = true;
-      const timer = setTimeout(() => endConnections(app, front), graceMs);
-      await app.close();
-      clearTimeout(timer);
+      await close(app, { front, unary }, graceMs);
       stopForgiving();
     },
   };
@@ -177,9 +176,21 @@ function frontOf(
   return front;
 }
 
-function endConnections(app: FastifyInstance<Server>, front: Front | null): void {
-  front?.closeAll();
-  app.server.closeAllConnections();
+/** What is under way has `graceMs`. Fastify closes first, so that no connection comes after those that are ended then. */
+async function close(
+  app: FastifyInstance<Server>,
+  { front, unary }: { readonly front: Front | null; readonly unary: UnaryFront },
+  graceMs: number,
+): Promise<void> {
+  const timer = setTimeout(() => {
+    front?.closeAll();
+    app.server.closeAllConnections();
+  }, graceMs);
+  const over = new AbortController();
+  void unary.over().then(() => over.abort());
+  await sleep(graceMs / 2, over.signal);
+  await app.close();
+  clearTimeout(timer);
 }
 
 /** Everything that asks for the address of a request gets that of its caller, also behind a trusted proxy. */

@@ -6,6 +6,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Http2ServerResponse } from 'node:http2';
 import { type DescMethod, fromBinary, fromJsonString } from '@bufbuild/protobuf';
 import type { FastifyRequest } from 'fastify';
 import { type Credentials, credentialsOfMessage } from '../access/credentials.ts';
@@ -68,8 +69,13 @@ export interface UnaryOptions {
   readonly isCrowded: () => boolean;
 }
 
+export interface UnaryFront {
+  /** Until no call that was taken is under way: fastify refuses what is passed on to it once it closes. */
+  over(): Promise<void>;
+}
+
 /** Takes over what it can of the requests of a port. */
-export function serveUnaryCalls(server: Server, options: UnaryOptions): void {
+export function serveUnaryCalls(server: Server, options: UnaryOptions): UnaryFront {
   const calls = new UnaryCalls(options);
   const others = server.listeners('request') as RequestListener[];
   server.removeAllListeners('request');
@@ -79,6 +85,7 @@ export function serveUnaryCalls(server: Server, options: UnaryOptions): void {
     };
     if (!calls.take(request, response, pass)) pass();
   });
+  return calls;
 }
 
 interface Exchange {
@@ -88,9 +95,11 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-class UnaryCalls {
+class UnaryCalls implements UnaryFront {
   readonly #options: UnaryOptions;
   readonly #targets = new Map<string | undefined, Target>();
+  #underWay = 0;
+  #ended: () => void = () => {};
   /** The last that was found to be one: requests of a client name the same. */
   #readableHost: string | undefined = undefined;
 
@@ -107,12 +116,22 @@ class UnaryCalls {
     const target = this.#targets.get(request.url);
     const format = FORMATS[request.headers['content-type'] ?? ''];
     if (target === undefined || format === undefined || !this.#isUsual(request)) return false;
+    this.#underWay += 1;
+    const end = (answered: boolean) => {
+      if (!answered) pass();
+      this.#underWay -= 1;
+      if (this.#underWay === 0) this.#ended();
+    };
     // What fails without a refusal is tried again by the library, which reports it.
-    this.#answer({ target, format, request, response }).then(
-      (answered) => (answered ? undefined : pass()),
-      pass,
-    );
+    this.#answer({ target, format, request, response }).then(end, () => end(false));
     return true;
+  }
+
+  over(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#ended = resolve;
+    });
   }
 
   /** No deadline, which the library keeps, no compression of the request, and nothing that fastify would refuse or ask for. */
@@ -190,7 +209,9 @@ class UnaryCalls {
   }
 
   #write(response: ServerResponse, body: string | Buffer, headers: string[]): void {
-    if (this.#options.isCrowded()) closeAfterAnswer(response);
+    const { isCrowded, isClosing } = this.#options;
+    // An idle connection would keep the port from closing.
+    if (isCrowded() || isClosing()) closeAfterAnswer(response);
     response.writeHead(200, headers);
     response.end(body);
   }
@@ -247,6 +268,12 @@ function orNull(decode: () => object): object | null {
   }
 }
 
+/** A response of HTTP/2 does not say that it is closed; its stream does. */
+function isGone(response: ServerResponse): boolean {
+  const { stream } = response as unknown as Partial<Http2ServerResponse>;
+  return stream === undefined ? response.closed : stream.destroyed;
+}
+
 /** A call with its message; its signal is made when a handler asks for it. */
 class ReadCall implements IncomingCall {
   readonly service: Service;
@@ -277,7 +304,7 @@ class ReadCall implements IncomingCall {
       const gone = new AbortController();
       this.#gone = gone;
       const end = () => gone.abort('the client is gone');
-      if (this.#response.closed) end();
+      if (isGone(this.#response)) end();
       else this.#response.once('close', end);
     }
     return this.#gone.signal;
