@@ -7,15 +7,14 @@ const API_LINES = Object.entries(API_HEADERS)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('');
 
-/** How the connection goes on; crowded: it ends, because there are too many. */
-export type AfterAnswer = 'keep' | 'end' | 'crowded';
+/** How the connection goes on. */
+export type AfterAnswer = 'keep' | 'end';
 
 export function answerText(answer: FrontAnswer, after: AfterAnswer, keepAliveMs: number): string {
   const { status, retryAfter, body } = answer;
-  const crowded = after === 'crowded' ? 'connection: close\r\n' : '';
   const retry = retryAfter === null ? '' : `retry-after: ${retryAfter}\r\n`;
   return (
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${API_LINES}${crowded}${retry}` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${API_LINES}${retry}` +
     `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
     `Date: ${dateNow()}\r\n${CONNECTION[after](keepAliveMs)}\r\n${body}`
   );
@@ -24,8 +23,6 @@ export function answerText(answer: FrontAnswer, after: AfterAnswer, keepAliveMs:
 const CONNECTION = {
   keep: (ms: number) => `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(ms / 1000)}\r\n`,
   end: () => 'Connection: close\r\n',
-  // It is among the headers that were set before.
-  crowded: () => '',
 } as const satisfies Record<AfterAnswer, (keepAliveMs: number) => string>;
 
 let second = 0;

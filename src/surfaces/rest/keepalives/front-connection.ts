@@ -119,7 +119,8 @@ export class FrontConnection {
       const after = this.#afterAnswer(isLast);
       this.#write(answerText(answered, after, this.#context.keepAliveMs));
       if (after !== 'keep') this.#socket.destroySoon();
-      else if (this.#received.length > 0) this.#handOver();
+      // What a client has not taken yet would be lost when the connection ends as an idle one.
+      else if (this.#received.length > 0 || this.#socket.writableLength > 0) this.#handOver();
       else this.#rest();
     });
   }
@@ -131,8 +132,7 @@ export class FrontConnection {
 
   #afterAnswer(isLast: boolean): AfterAnswer {
     const { isClosing, isCrowded } = this.#context;
-    if (isCrowded()) return 'crowded';
-    return isLast || isClosing ? 'end' : 'keep';
+    return isLast || isClosing || isCrowded() ? 'end' : 'keep';
   }
 
   #write(text: string): void {
