@@ -5,7 +5,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { createMachine, type Enrolled, enrol, keepalive } from './calls.ts';
@@ -259,4 +260,46 @@ describe('a keepalive', () => {
     expect(answers[0]).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
     expect(answers[0]).toBe(answers[1]);
   });
+});
+
+describe('while the database takes no connections', () => {
+  let elsewhere: pg.Client;
+  let unknown: Enrolled;
+  const database = () => new URL(server.database.url).pathname.slice(1);
+
+  beforeAll(async () => {
+    unknown = await createMachine(server);
+    // The front knows these tokens, and not the other.
+    for (const known of [machine, other])
+      await bothWays([requestOf({ token: known.token, body: keepalive(known) })], 1);
+    elsewhere = new pg.Client({ connectionString: inject('postgresUrl') });
+    await elsewhere.connect();
+    await elsewhere.query(`ALTER DATABASE ${database()} ALLOW_CONNECTIONS false`);
+    await elsewhere.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+      database(),
+    ]);
+    await until(
+      () => fetch(`${server.httpUrl}/readyz`),
+      ({ status }) => status === 503,
+    );
+  });
+  afterAll(async () => {
+    await elsewhere.query(`ALTER DATABASE ${database()} ALLOW_CONNECTIONS true`);
+    await elsewhere.end();
+  });
+
+  it.each([
+    ['a known token', 503, () => ({})],
+    ['an unknown token', 503, () => ({ token: unknown.token, body: keepalive(unknown) })],
+    ['the end of its connection', 503, () => ({ headers: { Connection: 'close' } })],
+    ['another machine’s id', 403, () => ({ body: keepalive(other) })],
+    ['no pool', 400, () => ({ body: keepalive(machine, { pool_name: '' }) })],
+  ] as ReadonlyArray<readonly [what: string, status: number, sent: () => Sent]>)(
+    'a keepalive with %s is %d in front and after the parser',
+    async (_what, status, sent) => {
+      const [front, ordinary] = await bothWays([requestOf(sent())], 1);
+      expect(front).toContain(`HTTP/1.1 ${status} `);
+      expect(front).toBe(ordinary);
+    },
+  );
 });
