@@ -6,7 +6,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { MachineTokens } from '../../src/surfaces/machine-tokens.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { createMachine, type Enrolled, enrol, keepalive } from './calls.ts';
@@ -260,6 +261,18 @@ describe('a keepalive', () => {
     expect(answers[0]).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
     expect(answers[0]).toBe(answers[1]);
   });
+});
+
+it('a wrong token is looked up once, and again for the next request of its connection', async () => {
+  const lookups = vi.spyOn(MachineTokens.prototype, 'owner');
+  const client = await Client.connect();
+  for (const count of [1, 2]) {
+    client.send(requestOf({ token: 'wrong' }));
+    expect(await client.answers(1)).toMatch(/^HTTP\/1\.1 403 /);
+    expect(lookups).toHaveBeenCalledTimes(count);
+  }
+  client.close();
+  lookups.mockRestore();
 });
 
 describe('while the database takes no connections', () => {

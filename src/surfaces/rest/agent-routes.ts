@@ -46,6 +46,7 @@ import {
   type KeepaliveAnswer,
   type KeepaliveDependencies,
 } from './keepalives/answer-keepalive.ts';
+import { takeRefusedToken } from './keepalives/refused-tokens.ts';
 import { textOf } from './query.ts';
 import { noteReason } from './refused-requests.ts';
 import type { RestDependencies } from './rest-errors.ts';
@@ -156,10 +157,12 @@ function ownerOf(owners: Owners, request: FastifyRequest): AgentBearer {
 }
 
 /** A token decides, also a wrong one; without it, a certificate that is mapped to a machine. */
-function findOwner(
+async function findOwner(
   { tokens, certificates }: AgentRouteDependencies,
   request: FastifyRequest,
 ): Promise<AgentBearer | 'revoked' | null> {
+  const refused = takeRefusedToken(request.raw);
+  if (refused !== undefined) return refused;
   const { authorization, certificate } = credentialsOfRequest(request);
   return authorization === undefined && certificate !== null
     ? certificates.owner(certificate)

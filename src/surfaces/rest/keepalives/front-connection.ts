@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { AgentBearer } from '../../../store/agents/agents.ts';
 import { type AfterAnswer, answerText } from './answer-text.ts';
 import type { FrontDependencies, FrontOptions } from './keepalive-front.ts';
+import { noteRefusedToken } from './refused-tokens.ts';
 import { readUsualRequest, type UsualRequest } from './usual-request.ts';
 
 export interface FrontContext extends FrontDependencies, Pick<FrontOptions, 'isCrowded' | 'keepAliveMs'> {
@@ -92,8 +93,11 @@ export class FrontConnection {
     else
       tokens.owner(request.authorization).then(
         (found) => {
-          if (found === null || found === 'revoked') this.#handOver();
-          else this.#serve(request, found);
+          if (found !== null && found !== 'revoked') this.#serve(request, found);
+          else {
+            noteRefusedToken(this.#socket, request.authorization, found);
+            this.#handOver();
+          }
         },
         // The ordinary way meets the same error, and answers it.
         () => this.#handOver(),
