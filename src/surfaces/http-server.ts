@@ -176,7 +176,10 @@ function frontOf(
   return front;
 }
 
-/** What is under way has `graceMs`. Fastify closes first, so that no connection comes after those that are ended then. */
+/**
+ * What is under way has `graceMs`. Calls in front of fastify have half of it before fastify refuses what they pass on to it. Connections
+ * are ended once no new ones are taken.
+ */
 async function close(
   app: FastifyInstance<Server>,
   { front, unary }: { readonly front: Front | null; readonly unary: UnaryFront },
