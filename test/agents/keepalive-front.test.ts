@@ -18,7 +18,15 @@ let other: Enrolled;
 let unregistered: Enrolled;
 
 beforeAll(async () => {
-  server = await startTestServer({ pools: ['gpu', 'cpu'] });
+  // Thousands of requests of one machine.
+  server = await startTestServer({
+    pools: ['gpu', 'cpu'],
+    limits: {
+      calls_per_second_per_identity: 0,
+      calls_per_second_per_address: 0,
+      failed_logins_per_address: 0,
+    },
+  });
   machine = await enrol(server);
   other = await enrol(server);
   unregistered = await createMachine(server);
@@ -69,6 +77,14 @@ class Client {
     const text = this.#received;
     this.#received = '';
     return text;
+  }
+
+  /** The same where the request may be one that the server waits for the rest of. */
+  async answerWithin(ms: number): Promise<string> {
+    const end = performance.now() + ms;
+    while (!this.isEnded && answersIn(this.#received) === 0 && performance.now() < end) await sleep(5);
+    // Further ones may still be on their way.
+    return this.#received.split(/(?<=.)(?=HTTP\/1\.1 \d)/s)[0] ?? '';
   }
 
   close(): void {
@@ -138,6 +154,17 @@ async function bothWays(parts: readonly string[], count: number): Promise<[front
     client.close();
   }
   return answers as [string, string];
+}
+
+const AT_ONCE = 20;
+
+async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const left = items.values();
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (const item of left) await work(item);
+    }),
+  );
 }
 
 const usual: ReadonlyArray<readonly [what: string, sent: () => Sent]> = [
@@ -248,6 +275,41 @@ describe('a keepalive', () => {
       expect(front).toBe(ordinary);
       expect(front.match(/HTTP\/1\.1 \d+/g)).toHaveLength(4);
     }
+  });
+
+  it('in two parts at any byte has the same answer', { tags: ['extended'], timeout: 120_000 }, async () => {
+    const request = requestOf({});
+    const places = Array.from({ length: request.length - 1 }, (_, place) => place + 1);
+    await inTurns(places, async (place) => {
+      const [front, ordinary] = await bothWays([request.slice(0, place), request.slice(place)], 1);
+      expect([place, front]).toEqual([place, ordinary]);
+      expect(front).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    });
+  });
+
+  it('with any byte changed, inserted or left out has the same answer', {
+    tags: ['extended'],
+    timeout: 240_000,
+  }, async () => {
+    const request = requestOf({});
+    const changed = Array.from(request).flatMap((_, at) => [
+      request.slice(0, at) + request.slice(at + 1),
+      ...['\0', '\n', '\r', '\t', '{', '\x80', '"', ':', ','].flatMap((byte) => [
+        request.slice(0, at) + byte + request.slice(at + 1),
+        request.slice(0, at) + byte + request.slice(at),
+      ]),
+    ]);
+    await inTurns(changed, async (text) => {
+      const clients = [await Client.connect(), await Client.ordinary()];
+      for (const client of clients) client.send(text);
+      const answers = await Promise.all(clients.map((client) => client.answerWithin(600)));
+      for (const client of clients) client.close();
+      const [front, ordinary] = answers.map((answer) =>
+        // What is stored in one batch with another version has the last one.
+        withoutTimes(answer).replace(/"agent_version":".*?"/, ''),
+      );
+      expect([text, front]).toEqual([text, ordinary]);
+    });
   });
 
   it('that ends in its middle is refused as the parser refuses it', async () => {
