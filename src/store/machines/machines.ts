@@ -19,6 +19,7 @@ import { insertEventsOf } from '../events/append-events.ts';
 import { eventsAsLines } from '../events/event-lines.ts';
 import { preparedAs, scopeCondition } from '../filter/scope-condition.ts';
 import { followSpecMacs } from '../nodes/nodes.ts';
+import { KeptMachines } from './kept-machines.ts';
 import { isHardwareTaken, takenHardware } from './machine-hardware.ts';
 import { lockMachineIn, writeMachines } from './machine-rows.ts';
 
@@ -210,10 +211,17 @@ export async function findMachines(
 
 const READ = `SELECT ${MACHINE_AS_JSON} FROM machines WHERE machine_id = ANY($1)`;
 
+interface SingleRow extends MachineJson {
+  readonly machine_id: string;
+}
+
+const READ_SINGLE = `SELECT machine_id, ${MACHINE_AS_JSON} FROM machines WHERE machine_id = ANY($1)`;
+
 /** Reads single machines, many requests in one statement. */
 export class MachineReader {
   readonly #database: Database;
   readonly #reads: Coalescer<string, Machine | null>;
+  readonly #kept = new KeptMachines();
 
   constructor(database: Database) {
     this.#database = database;
@@ -221,9 +229,12 @@ export class MachineReader {
       maxBatch: 500,
       maxUnderWay: 4,
       flush: async (ids) => {
-        const machines = await findMachines(database, ids, null);
-        const found = new Map(machines.map((machine) => [machine.machineId, machine]));
-        return ids.map((id) => found.get(id) ?? null);
+        const rows = await database.run<SingleRow>('read-single-machines', READ_SINGLE, [[...new Set(ids)]]);
+        const texts = new Map(rows.map(({ machine_id, machine }) => [machine_id, machine]));
+        return ids.map((id) => {
+          const text = texts.get(id);
+          return text === undefined ? null : this.#kept.of(id, text);
+        });
       },
       isPoisoned: isStatementError,
     });

@@ -13,6 +13,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { inOrder, NotOurs, presenceOf } from './field-presence.ts';
+import { keptBinary } from './kept-encodings.ts';
 import { WireWriter } from './wire-writer.ts';
 
 type Init = MessageInitShape<DescMessage>;
@@ -30,6 +31,10 @@ const writer = new WireWriter();
 
 /** The bytes of a message, after so many that the caller fills. */
 export function encodeBinary(desc: DescMessage, message: Init, headBytes = 0): Buffer {
+  return keptBinary(message, headBytes, (head) => newBinary(desc, message, head));
+}
+
+function newBinary(desc: DescMessage, message: Init, headBytes: number): Buffer {
   try {
     writer.start();
     writeMessage(desc, message as Fields);

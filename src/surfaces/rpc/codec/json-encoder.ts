@@ -14,6 +14,7 @@ import {
 } from '@bufbuild/protobuf';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { inOrder, NotOurs, presenceOf } from './field-presence.ts';
+import { keptJson } from './kept-encodings.ts';
 import { secondText } from './second-text.ts';
 
 type Init = MessageInitShape<DescMessage>;
@@ -25,6 +26,10 @@ type FieldText = (message: Fields) => string | null;
 const IMPLICIT = 2;
 
 export function encodeJson(desc: DescMessage, message: Init): string {
+  return keptJson(message, () => newJson(desc, message));
+}
+
+function newJson(desc: DescMessage, message: Init): string {
   try {
     return messageText(desc, message as Fields);
   } catch (error) {

@@ -22,7 +22,7 @@ import { readFilter } from '../read-filter.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
 import { type StartOptionsMessage, startOptions } from '../start-options.ts';
-import { machineMessages } from './machine-messages.ts';
+import { machineMessages, oneMachineMessage } from './machine-messages.ts';
 import { machineMessage, operationMessage } from './to-proto.ts';
 
 interface StartMessage extends StartOptionsMessage {
@@ -44,8 +44,7 @@ export function machineService(dependencies: ServerDependencies): Service {
         const machineId = checkMachineId(request.machineId);
         const machine = await dependencies.machines.find(machineId, caller.scope);
         if (!machine) throw machineNotFound(machineId);
-        const [message] = await machineMessages(dependencies, [machine], caller.scope);
-        return message ?? machineMessage(machine);
+        return oneMachineMessage(dependencies, machine, caller.scope);
       },
 
       async listMachines(request, { caller }) {
