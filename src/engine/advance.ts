@@ -127,8 +127,8 @@ export function wait<Change>(
   const step = currentStep(job);
   const progress = Math.max(step.progress, Math.min(99, Math.floor(waiting.progress ?? step.progress)));
   builder.withoutEvent(job.current, {
-    ...answered(step, clock.now),
     actedAt: waiting.acted ? clock.now.toISOString() : null,
+    ...answered(step, clock.now),
   });
   builder.with({ waitingFor: waiting.reason, deaths: 0 });
   if (waiting.reason !== job.waitingFor || progress !== step.progress) {

@@ -290,7 +290,7 @@ export class Dispatcher<Change> {
       stop: held.cancel.signal,
       uncancelable: () => held.stop.signal,
     };
-    const work = runJob(job, control, { ...this.#options, store: this.#store, now })
+    const work = runJob(job, control, { now, ...this.#options, store: this.#store })
       .then(
         (dueInMs) => {
           this.#drop(job, held, held.stop.signal.aborted ? 'stopped' : null);

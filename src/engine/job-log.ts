@@ -128,7 +128,7 @@ export class JobLog {
       this.#pendingBytes = this.#pending.reduce((sum, { bytes }) => sum + bytes, 0);
     }
     if (!this.#isToBeTrimmed && this.#omitted.lines === 0) return null;
-    const tail = { ...this.#ref, keepBytes: this.#tailBytes, omitted: this.#omitted };
+    const tail = { keepBytes: this.#tailBytes, omitted: this.#omitted, ...this.#ref };
     this.#isToBeTrimmed = false;
     this.#omitted = NONE_OMITTED;
     return tail;
@@ -140,13 +140,13 @@ export class JobLog {
     this.#bytes += bytes;
     const at = this.#options.now();
     const line = {
-      ...this.#ref,
       line: this.#line++,
       at,
       stream,
       step,
       text: text.replace(UNSTORABLE, '�'),
       tail,
+      ...this.#ref,
     };
     const waiting: Waiting = { line, bytes, log: this };
     if (tail) this.#hold(waiting);

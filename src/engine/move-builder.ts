@@ -6,7 +6,7 @@ import {
   type OperationStatus,
   operationLifecycle,
 } from '../domain/operation/operation-status.ts';
-import type { Step } from '../domain/operation/step.ts';
+import { type Step, stepWith } from '../domain/operation/step.ts';
 import { type StepOwner, type StepState, stepLifecycle } from '../domain/operation/step-state.ts';
 import type { Job, JobEvent, JobMove } from './job.ts';
 
@@ -61,7 +61,7 @@ export class MoveBuilder<Change> {
     const step = this.#stepAt(index);
     checkTransition(stepLifecycle, step.state, state, owner);
     const finishedAt = state === 'running' || state === 'waiting' ? null : this.#now;
-    const next = { ...step, finishedAt, ...fields, state };
+    const next = stepWith(step, { finishedAt, ...fields, state });
     this.#put(index, next);
     this.events.push({
       kind: 'step',
@@ -84,7 +84,7 @@ export class MoveBuilder<Change> {
     metadata: Record<string, unknown> = {},
   ): this {
     const step = this.#stepAt(index);
-    const next = { ...step, ...fields };
+    const next = stepWith(step, fields);
     this.#put(index, next);
     this.events.push({
       kind: 'progress',
@@ -101,7 +101,7 @@ export class MoveBuilder<Change> {
 
   /** Changes a step without an event. */
   withoutEvent(index: number, fields: Partial<Step>): this {
-    this.#put(index, { ...this.#stepAt(index), ...fields });
+    this.#put(index, stepWith(this.#stepAt(index), fields));
     return this;
   }
 

@@ -90,7 +90,7 @@ export async function runForward<Change>(
     if (waitMs > 0) return { outcome: 'too_early', pollAfterMs: Math.min(waitMs, TOO_EARLY_PROBE_MS) };
     pass.during = 'act';
     const outcome = outcomeOf(await handler.act(context));
-    return outcome.outcome === 'wait' ? { ...outcome, acted: true } : outcome;
+    return outcome.outcome === 'wait' ? { acted: true, ...outcome } : outcome;
   };
   return guarded(context, step, options, async (pass) => {
     const seen = await handler.observe(context);

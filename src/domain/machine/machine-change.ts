@@ -76,12 +76,14 @@ export interface ChangedMachine {
 /** Where both change the same layer or condition, the second wins, unless it does not apply to the state after the first. */
 export function mergeChanges(first: MachineChange, second: MachineChange): MachineChange {
   const conditions = [...(first.conditions ?? []), ...(second.conditions ?? [])];
-  const merged: MachineChange = { ...first, ...second, conditions };
+  const merged: MachineChange = Object.assign({}, first, second, { conditions });
   const kept = (Object.keys(LAYERS) as LayerName[]).filter((name) => {
     const to = first[name]?.to;
     return to !== undefined && second[name] !== undefined && !applicable(second[name], to);
   });
-  return { ...merged, ...Object.fromEntries(kept.map((name) => [name, first[name]])) };
+  return kept.length === 0
+    ? merged
+    : { ...merged, ...Object.fromEntries(kept.map((name) => [name, first[name]])) };
 }
 
 export function applyChange(machine: Machine, change: MachineChange, cause: ChangeCause): ChangedMachine {
@@ -97,13 +99,13 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
   if (phase !== machine.phase) {
     checkTransition(phaseLifecycle, machine.phase, phase, 'operation');
     events.push({
-      ...base,
       kind: 'phase',
       subject: machine.machineId,
       from: machine.phase,
       to: phase,
       comment: '',
       metadata: {},
+      ...base,
     });
     next = { ...next, phase };
   }
@@ -116,13 +118,13 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
       if (applied === null || applied.to === before) break;
       checkLayer(name, before, applied);
       events.push({
-        ...base,
         kind: name,
         subject: machine.machineId,
         from: before ?? '',
         to: applied.to,
         comment: applied.comment ?? '',
         metadata: applied.metadata ?? {},
+        ...base,
       });
       next = { ...next, [name]: applied.to };
       layer = applied.andThen;
@@ -134,32 +136,32 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
     next = { ...next, observed: change.observed };
     if (from !== to) {
       const metadata = { source, power };
-      events.push({ ...base, kind: 'observed', subject: machine.machineId, from, to, comment: '', metadata });
+      events.push({ kind: 'observed', subject: machine.machineId, from, to, comment: '', metadata, ...base });
     }
   }
   if (change.eraseFailure) {
     const { key, message: comment } = change.eraseFailure;
     const metadata = { attempt: key };
     events.push({
-      ...base,
       kind: 'hardware',
       subject: 'erasure',
       from: '',
       to: 'failed',
       comment,
       metadata,
+      ...base,
     });
   }
   const conditions = applyConditions(next.conditions, change.conditions ?? [], cause.at);
   for (const { change: condition, from } of conditions.changed) {
     events.push({
-      ...base,
       kind: 'condition',
       subject: condition.type,
       from,
       to: String(condition.status),
       comment: condition.message,
       metadata: { reason: condition.reason },
+      ...base,
     });
   }
   if (conditions.after !== next.conditions) next = { ...next, conditions: conditions.after };

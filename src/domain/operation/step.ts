@@ -64,7 +64,13 @@ export interface Step extends StepDefinition {
 
 export function newStep(definition: StepDefinition): Step {
   return {
-    ...definition,
+    name: definition.name,
+    kind: definition.kind,
+    config: definition.config,
+    timeoutSeconds: definition.timeoutSeconds,
+    maxRetries: definition.maxRetries,
+    title: definition.title,
+    doneTitle: definition.doneTitle,
     state: 'waiting',
     attempts: 0,
     startedAt: null,
@@ -75,6 +81,11 @@ export function newStep(definition: StepDefinition): Step {
     memo: {},
     undoAttempts: 0,
   };
+}
+
+/** Made with `assign`: it may add fields, which a spread would do slowly (docs/decisions/0092-spreads.md). */
+export function stepWith(step: Step, fields: Partial<Step>): Step {
+  return Object.assign({}, step, fields);
 }
 
 /** When the current attempt reaches its time limit, in milliseconds; null between two attempts. */

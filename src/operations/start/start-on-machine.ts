@@ -95,7 +95,7 @@ export async function startOnMachine(
       // What the server starts by itself was decided by its configuration, or by an operator before.
       const asked = isPerson(actor) ? approvalFor(approvalRules, { machine, ...decided }, new Date()) : null;
       const approval = asked && isApproved(asked, call.approvedAs ?? null) ? null : asked;
-      return { ...decided, approval, operationId: newOperationId() };
+      return { operationId: newOperationId(), ...decided, approval };
     },
   });
   if (!started.replayed && !started.claimed) wake();

@@ -54,6 +54,11 @@ export interface AuditSealerOptions extends SigningKeyOptions {
 /** What else is recorded with the key that replaces the chain's, in its transaction. */
 export type OnRotation = (session: Session, key: AuditKey) => Promise<void>;
 
+interface SealedBlock {
+  readonly checkpoint: Checkpoint;
+  readonly events: number;
+}
+
 interface LostHead {
   readonly kept: Checkpoint;
   /** Where the chain in the database ends. */
@@ -109,15 +114,29 @@ export class AuditSealer {
   async #sealAll(stop: AbortSignal): Promise<void> {
     const { lastEventId, sealedUpTo } = await readAuditHead(this.#options.database);
     if (lastEventId <= sealedUpTo) return;
-    while (!stop.aborted) {
-      const sealed = await this.sealBlock();
-      if (sealed < MAX_EVENTS) return;
+    let head: Checkpoint | null = null;
+    try {
+      while (!stop.aborted) {
+        const sealed = await this.#sealBlock();
+        head = sealed?.checkpoint ?? head;
+        if (sealed === null || sealed.events < MAX_EVENTS) return;
+      }
+    } finally {
+      // Once for all blocks of a pass: the file is written while the event loop waits.
+      if (head !== null) this.#keep(head);
     }
   }
 
   /** Seals the next events and returns how many; 0: there are none, or another replica seals them. */
   async sealBlock(): Promise<number> {
-    const { database, head } = this.#options;
+    const sealed = await this.#sealBlock();
+    if (sealed === null) return 0;
+    this.#keep(sealed.checkpoint);
+    return sealed.events;
+  }
+
+  async #sealBlock(): Promise<SealedBlock | null> {
+    const { database } = this.#options;
     let lost: LostHead | null = null;
     const sealed = await database.transaction(async (session) => {
       const [lock] = await session.run<{ held: boolean }>(
@@ -131,9 +150,7 @@ export class AuditSealer {
       return this.#sealNext(session, last, () => this.#signingKey.forBlock(session));
     });
     if (lost !== null) this.#setAside(lost);
-    if (sealed === null) return 0;
-    head.write(sealed.checkpoint);
-    return sealed.events;
+    return sealed;
   }
 
   /**
@@ -141,7 +158,7 @@ export class AuditSealer {
    * signed nothing was tampered with.
    */
   async rotateKey(rotation: KeyRotation, alsoRecord: OnRotation): Promise<AuditKey> {
-    const { database, head, keys } = this.#options;
+    const { database, keys } = this.#options;
     const { key, sealed } = await database.transaction(async (session) => {
       await session.run('wait-for-audit-chain', 'SELECT pg_advisory_xact_lock($1)', [LOCK]);
       const next = await this.#signingKey.successor(session, rotation);
@@ -150,7 +167,7 @@ export class AuditSealer {
       return { key: next, sealed: block };
     });
     keys.adopt(key);
-    if (sealed !== null) head.write(sealed.checkpoint);
+    if (sealed !== null) this.#keep(sealed.checkpoint);
     this.notify();
     return key;
   }
@@ -159,7 +176,7 @@ export class AuditSealer {
     session: Session,
     last: Block | null,
     signingKey: () => Promise<AuditKey | null>,
-  ): Promise<{ checkpoint: Checkpoint; events: number } | null> {
+  ): Promise<SealedBlock | null> {
     const leaves = await readLeaves(session, last?.lastEventId ?? Number.MIN_SAFE_INTEGER);
     if (leaves.length === 0) return null;
     const key = await signingKey();
@@ -180,6 +197,13 @@ export class AuditSealer {
     const checkpoint = { ...claim, signature: key.sign(checkpointText(claim)) };
     await insertBlock(session, block, leaves, checkpoint);
     return { checkpoint, events: leaves.length };
+  }
+
+  /** Unless another process of the same folder has kept a later one meanwhile. */
+  #keep(newest: Checkpoint): void {
+    const { head } = this.#options;
+    const kept = head.read();
+    if (kept === null || kept.blockNo <= newest.blockNo) head.write(newest);
   }
 
   #setAside({ kept, last }: LostHead): void {

@@ -54,7 +54,7 @@ class FirstQuery extends pg.Query {
   isFirstUse = false;
 
   constructor(begin: string, statement: pg.QueryConfig) {
-    super({ ...statement, queryMode: 'extended' } as pg.QueryConfig);
+    super({ queryMode: 'extended', ...statement } as pg.QueryConfig);
     this.#begin = begin;
     this.#statement = statement.name ?? '';
   }

@@ -120,6 +120,7 @@ export function askedIn({ phase, service, install }: Machine): AskedIn {
 }
 
 function operationFor(request: StartRequest, fresh: NewOperation): Operation {
+  const steps = fresh.steps.map(newStep);
   return {
     operationId: fresh.operationId,
     machineId: request.machineId,
@@ -129,7 +130,7 @@ function operationFor(request: StartRequest, fresh: NewOperation): Operation {
     planId: fresh.planId,
     completionPolicy: fresh.completionPolicy,
     params: fresh.params,
-    steps: fresh.steps.map((step) => ({ ...newStep(step), ...(isRetried(request) && { round: 1 }) })),
+    steps: isRetried(request) ? steps.map((step) => ({ round: 1, ...step })) : steps,
     current: 0,
     error: null,
     waitingFor: fresh.approval ? WAITING_FOR_APPROVAL : '',

@@ -180,7 +180,7 @@ export class OperationStarter {
         const machine = start.approval === null ? machines.get(start.request.machineId) : undefined;
         const claimed = machine ? claim(start.operation, machine) : null;
         if (claimed) machines.set(start.request.machineId, claimed.machine);
-        return { ...start, claimed };
+        return { claimed, ...start };
       });
       const writes = this.#writes(created, machines);
       const isLast = eventTurn === 'early' || !check.isToBeRepeated;

@@ -110,7 +110,7 @@ export function recordOf(
     const applied = applyChange(machine, change ?? {}, { at, actor, operationId: operation.id });
     events.push(...applied.events);
     const activeOperationId = isActive(operation.status) ? machine.activeOperationId : null;
-    changed.push({ ...layersOf({ ...applied.machine, activeOperationId }), operationId: operation.id });
+    changed.push({ operationId: operation.id, ...layersOf({ ...applied.machine, activeOperationId }) });
   }
   return {
     name: 'record-moves',
@@ -140,5 +140,5 @@ function resultOf(row: RecordedRow | undefined): RecordResult {
 
 function operationColumns({ job, releaseForMs }: Move): Record<string, unknown> {
   const { subject, type, completionPolicy, params, cancel, ...columns } = job;
-  return { ...columns, releaseForMs, deadlineAt: deadlineAt(job) };
+  return { releaseForMs, deadlineAt: deadlineAt(job), ...columns };
 }

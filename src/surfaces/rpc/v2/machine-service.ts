@@ -118,7 +118,10 @@ function starterOf(dependencies: ServerDependencies) {
     const machineId = checkMachineId(request.machineId);
     const requestId = checkRequestId(request.requestId);
     const started = await startOperation(dependencies, {
-      ...{ type, machineId, requestId, params },
+      type,
+      machineId,
+      requestId,
+      params,
       ...actingAs(caller),
       ...startOptions(request, caller),
     });
