@@ -44,9 +44,21 @@ function load(programFile) {
 
 /** With INGOT_MODULES=1 from single modules, so that profiles and stack traces name the files of the sources. */
 async function loadServer() {
-  return process.env.INGOT_MODULES === '1' || !existsSync(SERVER_FILE)
-    ? import('../dist/src/program-commands.js')
-    : load(SERVER_FILE).exports;
+  const server =
+    process.env.INGOT_MODULES === '1' || !existsSync(SERVER_FILE)
+      ? await import('../dist/src/program-commands.js')
+      : load(SERVER_FILE).exports;
+  keepHeapSmall();
+  return server;
+}
+
+/**
+ * What calls keep while they wait for the database often becomes old before it becomes garbage. By itself V8 lets old objects grow to several times
+ * what is in use before it collects them (docs/decisions/0082-memory-for-new-objects.md). Set when the compiled code is loaded: it has this flag no more
+ * than the other one.
+ */
+function keepHeapSmall() {
+  setFlagsFromString('--heap-growing-percent=60');
 }
 
 /** Compiled code can't import a module itself, so the client is passed how to load the rest. */
