@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type AddressRule, allowedAgent } from './address-rules.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 export interface CheckedFile {
   /** The last part of its address. */
@@ -60,7 +61,7 @@ export class CheckedDownloads {
     const shared = this.#shared.get(key) ?? this.#start(key, url, sha256);
     shared.users += 1;
     try {
-      const { folder, bytes } = await orAborted(shared.fetching, signal);
+      const { folder, bytes } = await unlessAborted(shared.fetching, signal);
       const path = join(folder, 'file');
       return await work({ name: nameOf(url), bytes, open: () => createReadStream(path) });
     } finally {
@@ -90,19 +91,6 @@ export class CheckedDownloads {
 function nameOf({ pathname }: URL): string {
   const name = decodeURIComponent(pathname.split('/').pop() ?? '').replace(/[^\w.+-]/g, '_');
   return name === '' ? 'image' : name;
-}
-
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = () => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }
 
 async function fetchFile(url: URL, sha256: string, rule: AddressRule, signal: AbortSignal) {

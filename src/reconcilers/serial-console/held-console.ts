@@ -125,6 +125,8 @@ export class HeldConsole {
   }
 
   async #pump(connection: ConsoleConnection, port: SerialConsole): Promise<void> {
+    // An abort that came while the connection was made is reported to no listener that is added now.
+    this.#stopping.signal.throwIfAborted();
     const ended = new AbortController();
     const stop = AbortSignal.any([this.#stopping.signal, ended.signal]);
     const closing = () => void connection.close();

@@ -102,6 +102,7 @@ async function logIn(
       stream.destroy();
       reject(reason);
     };
+    if (signal.aborted) return stop();
     signal.addEventListener('abort', stop, { once: true });
     client.once('ready', () => {
       signal.removeEventListener('abort', stop);
