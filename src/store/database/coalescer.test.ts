@@ -178,7 +178,7 @@ describe('a coalescer', () => {
     const it = coalescer(held, { maxBatch: 500, maxUnderWay: 2 });
     for (const [count, sizes] of [
       [100, [50, 50]],
-      [40, [32, 8]],
+      [48, [32, 16]],
       [20, [20]],
     ] as const) {
       held.batches.length = 0;
@@ -188,6 +188,42 @@ describe('a coalescer', () => {
       await held.answer();
       expect(await Promise.all(answers)).toHaveLength(count);
     }
+  });
+
+  it('keeps a batch that is small beside those under way until one of them ends', async () => {
+    const held = new HeldFlush();
+    const it = coalescer(held, { maxBatch: 500, maxUnderWay: 3 });
+    const sizes = () => held.batches.map(({ length }) => length);
+    const answers = Array.from({ length: 20 }, (_, item) => it.submit(item));
+    await turns();
+    for (let item = 20; item < 29; item += 1) answers.push(it.submit(item));
+    await turns();
+    expect(sizes()).toEqual([20]);
+    answers.push(it.submit(29));
+    await turns();
+    expect(sizes()).toEqual([20, 10]);
+    // Less than half of the mean, which is 15.
+    for (let item = 30; item < 37; item += 1) answers.push(it.submit(item));
+    await turns();
+    expect(sizes()).toEqual([20, 10]);
+    await held.answer();
+    await turns();
+    expect(sizes()).toEqual([20, 10, 7]);
+    await held.answer();
+    expect(await Promise.all(answers)).toHaveLength(37);
+  });
+
+  it('a single request does not wait for a single one', async () => {
+    const held = new HeldFlush();
+    const it = coalescer(held, { maxBatch: 500, maxUnderWay: 2 });
+    const first = it.submit(1);
+    await turns();
+    const second = it.submit(2);
+    await turns();
+    expect(held.batches).toEqual([[1], [2]]);
+    await held.answer();
+    await held.answer();
+    expect(await Promise.all([first, second])).toHaveLength(2);
   });
 
   it('rests after a batch where that is configured, but not when the next one is full', async () => {

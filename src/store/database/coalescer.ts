@@ -4,6 +4,9 @@
  * request is never delayed and many requests share their round trips. What waits is shared among the batches that may be sent
  * (decision record 0080).
  *
+ * What waits is sent beside the batches that are under way when it is not small beside them; else it waits for one of them to end.
+ * Writers of events take turns, so that a small batch costs all of them a turn (decision record 0093).
+ *
  * Where requests come steadily and some milliseconds do not matter, `restMs` keeps batches from becoming too small:
  * after a batch was sent, the next one waits for this time unless it is full.
  *
@@ -32,6 +35,7 @@ export class Coalescer<Item, Result> {
   readonly #options: CoalescerOptions<Item, Result>;
   #queue: Waiting<Item, Result>[] = [];
   #underWay = 0;
+  #itemsUnderWay = 0;
   #scheduled = false;
   #resting = false;
 
@@ -60,14 +64,24 @@ export class Coalescer<Item, Result> {
     const { maxBatch, maxUnderWay, restMs } = this.#options;
     while (this.#queue.length > 0 && this.#underWay < maxUnderWay) {
       if (this.#resting && this.#queue.length < maxBatch) return;
+      if (this.#isSmall()) return;
       const batch = this.#queue.splice(0, Math.min(maxBatch, this.#share()));
       this.#underWay += 1;
+      this.#itemsUnderWay += batch.length;
       if (restMs !== undefined && !this.#resting) this.#rest(restMs);
       void this.#run(batch).finally(() => {
         this.#underWay -= 1;
+        this.#itemsUnderWay -= batch.length;
         if (this.#queue.length > 0) this.#schedule();
       });
     }
+  }
+
+  /** Less than half of what a batch under way has in the mean. */
+  #isSmall(): boolean {
+    return (
+      this.#queue.length < SMALLEST_SHARE && this.#queue.length * 2 * this.#underWay < this.#itemsUnderWay
+    );
   }
 
   /** What waits is shared among the batches that may be sent, so that they overlap. */
