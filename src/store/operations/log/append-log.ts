@@ -1,12 +1,23 @@
 /** Writes the log of operations. Fenced like every write of a holder: lines of one that has lost its lease are dropped. */
 import type { LogLine, LogTail } from '../../../engine/job-store.ts';
 import type { Session } from '../../database/database.ts';
+import { Lines } from '../../database/lines.ts';
+
+const LINES = new Lines({
+  id: 'text',
+  epoch: 'bigint',
+  line: 'integer',
+  at: 'timestamptz',
+  stream: 'text',
+  step: 'text',
+  text: 'exact',
+  tail: 'boolean',
+});
 
 const APPEND = `
   WITH appended AS (INSERT INTO operation_logs (operation_id, epoch, line, at, stream, step, text, tail)
   SELECT i.id, i.epoch, i.line, i.at, i.stream, i.step, i.text, i.tail
-  FROM jsonb_to_recordset($1::jsonb) AS i(id text, epoch bigint, line integer, at timestamptz, stream text, step text,
-    text text, tail boolean)
+  FROM ${LINES.rows('$1')} AS i
   JOIN operations o ON o.operation_id = i.id AND o.epoch = i.epoch)
   SELECT pg_notify('ingot', 'logs')`;
 
@@ -36,7 +47,7 @@ export async function appendLog(
   lines: readonly LogLine[],
   tails: readonly LogTail[],
 ): Promise<void> {
-  await session.run('append-log', APPEND, [JSON.stringify(lines)]);
+  await session.run('append-log', APPEND, [LINES.text(lines)]);
   for (const { id, epoch, keepBytes, omitted } of tails) {
     const values = [id, epoch, keepBytes, omitted.lines, omitted.bytes, omitted.before];
     await session.run('trim-log', TRIM, values);

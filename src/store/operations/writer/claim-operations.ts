@@ -8,10 +8,10 @@ import type { Job } from '../../../engine/job.ts';
 import type { Claim } from '../../../engine/job-store.ts';
 import type { DatabaseTime } from '../../clock/database-clock.ts';
 import { type Database, isStatementError, type Session } from '../../database/database.ts';
-import { toStoredJson } from '../../database/stored-json.ts';
+import { joinedLines, Lines } from '../../database/lines.ts';
 import type { Statement } from '../../database/transaction.ts';
 import { insertEventsOf } from '../../events/append-events.ts';
-import { eventsAsLines, joinedLines } from '../../events/event-lines.ts';
+import { eventsAsLines } from '../../events/event-lines.ts';
 import { deadlineAt } from './deadline-at.ts';
 import { ENGINE_COLUMNS, type EngineRow, jobOf } from './engine-row.ts';
 import { moveEvents } from './move-events.ts';
@@ -34,13 +34,24 @@ const CLAIM = `
     deaths = deaths + CASE WHEN owner IS NULL OR owner = $1 OR $3 = 'not_counted' THEN 0 ELSE 1 END
   WHERE operation_id = ANY($4)`;
 
+const STARTS = new Lines({
+  id: 'text',
+  epoch: 'bigint',
+  deaths: 'integer',
+  status: 'text',
+  steps: 'jsonb',
+  waitingFor: 'text',
+  startedAt: 'timestamptz',
+  deadlineAt: 'timestamptz',
+  clockMs: 'bigint',
+});
+
 const CLAIM_AND_START = `
   WITH claimed AS (
     UPDATE operations o SET owner = $1, epoch = i.epoch, due_at = now() + $2 * interval '1 ms', deaths = i.deaths,
       status = i.status, steps = i.steps, waiting_for = i."waitingFor", started_at = i."startedAt",
       deadline_at = i."deadlineAt", clock_ms = i."clockMs"
-    FROM jsonb_to_recordset($3::jsonb) AS i(id text, epoch bigint, deaths integer, status text, steps jsonb,
-      "waitingFor" text, "startedAt" timestamptz, "deadlineAt" timestamptz, "clockMs" bigint)
+    FROM ${STARTS.rows('$3')} AS i
     WHERE o.operation_id = i.id
     RETURNING o.operation_id),
   appended AS (
@@ -111,11 +122,10 @@ function startOf({ start, owner }: Claim<MachineChange>, claimed: Job, now: Date
     if (move === null) return null;
     const { job } = move;
     const { id, epoch, deaths, status, steps, waitingFor, startedAt, clockMs } = job;
-    const deadline = deadlineAt(job);
     const actor: Actor = { kind: 'system', id: owner };
     return {
       job,
-      columns: toStoredJson({
+      columns: STARTS.line({
         id,
         epoch,
         deaths,
@@ -123,8 +133,8 @@ function startOf({ start, owner }: Claim<MachineChange>, claimed: Job, now: Date
         steps,
         waitingFor,
         startedAt,
+        deadlineAt: deadlineAt(job),
         clockMs,
-        deadlineAt: deadline,
       }),
       events: eventsAsLines(moveEvents(move, actor)),
     };
@@ -134,7 +144,7 @@ function startOf({ start, owner }: Claim<MachineChange>, claimed: Job, now: Date
 }
 
 function claimAndStart({ owner, leaseMs }: Claim<MachineChange>, starts: readonly WrittenStart[]): Statement {
-  const columns = `[${starts.map((start) => start.columns).join()}]`;
+  const columns = joinedLines(starts.map((start) => start.columns));
   const events = joinedLines(starts.flatMap((start) => (start.events === '' ? [] : [start.events])));
   return { name: 'claim-and-start', text: CLAIM_AND_START, values: [owner, leaseMs, columns, events] };
 }

@@ -1,22 +1,44 @@
 import type pg from 'pg';
 import type { Operation } from '../../../domain/operation/operation.ts';
+import { Lines } from '../../database/lines.ts';
 import type { StoredApproval } from '../../database/rows.ts';
 import type { Statement } from '../../database/transaction.ts';
 import type { ClaimedStart } from './claim-new-operation.ts';
 import { deadlineAt } from './deadline-at.ts';
+
+const OPERATIONS = new Lines({
+  operationId: 'text',
+  machineId: 'text',
+  requestId: 'exact',
+  fingerprint: 'exact',
+  type: 'text',
+  status: 'text',
+  planId: 'text',
+  completionPolicy: 'text',
+  params: 'jsonb',
+  steps: 'jsonb',
+  current: 'integer',
+  startedBy: 'text',
+  waitingFor: 'text',
+  approval: 'jsonb',
+  rolloutId: 'text',
+  startedAt: 'timestamptz',
+  finishedAt: 'timestamptz',
+  owner: 'text',
+  epoch: 'bigint',
+  deadlineAt: 'timestamptz',
+  clockMs: 'bigint',
+});
 
 const INSERT = `
   WITH inserted AS (INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id, contract, params,
     steps, current, started_by, waiting_for, approval, due_at, rollout_id, started_at, finished_at, owner, epoch, deadline_at,
     clock_ms)
   SELECT "operationId", "machineId", "requestId", fingerprint, type, status, "planId", "completionPolicy", params, steps,
-    current, "startedBy", "waitingFor", nullif(approval, 'null'),
+    current, "startedBy", "waitingFor", approval,
     CASE WHEN owner IS NOT NULL THEN now() + $2 * interval '1 ms' WHEN "waitingFor" = '' THEN now() ELSE 'infinity' END,
     nullif("rolloutId", ''), "startedAt", "finishedAt", owner, epoch, "deadlineAt", "clockMs"
-  FROM jsonb_to_recordset($1::jsonb) AS i("operationId" text, "machineId" text, "requestId" text, fingerprint text,
-    type text, status text, "planId" text, "completionPolicy" text, params jsonb, steps jsonb, current integer,
-    "startedBy" text, "waitingFor" text, approval jsonb, "rolloutId" text, "startedAt" timestamptz,
-    "finishedAt" timestamptz, owner text, epoch bigint, "deadlineAt" timestamptz, "clockMs" bigint))
+  FROM ${OPERATIONS.rows('$1')} AS i)
   SELECT now() AS created_at`;
 
 export interface InsertedOperation {
@@ -35,7 +57,7 @@ export function insertedOperations(operations: readonly InsertedOperation[], lea
   return {
     name: 'insert-operations',
     text: INSERT,
-    values: [JSON.stringify(operations.map(columnsOf)), leaseMs],
+    values: [OPERATIONS.text(operations.map(columnsOf)), leaseMs],
   };
 }
 

@@ -166,8 +166,8 @@ it('a move that can not be written fails alone', async () => {
   const { jobs } = await store.claim({ owner: 'a', limit: 3, leaseMs: LEASE_MS, deaths: 'counted' });
   const records = jobs.map((job) => {
     // JSON has no bigint.
-    const waitingFor = (job.id === 'op-2' ? 2n : '') as string;
-    const moved = { ...job, status: 'running' as const, waitingFor };
+    const error = (job.id === 'op-2' ? { code: 2n } : null) as unknown as Job['error'];
+    const moved = { ...job, status: 'running' as const, error };
     return store.record('a', { job: moved, events: [], change: null, releaseForMs: null });
   });
   const results = await Promise.allSettled(records);

@@ -8,7 +8,7 @@ import { isActive } from '../../../domain/operation/operation-status.ts';
 import type { JobMove } from '../../../engine/job.ts';
 import type { RecordResult } from '../../../engine/job-store.ts';
 import type { Session } from '../../database/database.ts';
-import { toStoredJson } from '../../database/stored-json.ts';
+import { Lines } from '../../database/lines.ts';
 import { runTogether, type Statement } from '../../database/transaction.ts';
 import { insertEventsOf } from '../../events/append-events.ts';
 import { eventsAsLines } from '../../events/event-lines.ts';
@@ -20,16 +20,46 @@ import { moveEvents } from './move-events.ts';
 
 type Move = JobMove<MachineChange>;
 
+const OPERATIONS = new Lines({
+  id: 'text',
+  epoch: 'bigint',
+  status: 'text',
+  steps: 'jsonb',
+  current: 'integer',
+  error: 'jsonb',
+  waitingFor: 'text',
+  startedAt: 'timestamptz',
+  finishedAt: 'timestamptz',
+  deaths: 'integer',
+  logBytes: 'integer',
+  signals: 'integer',
+  releaseForMs: 'float8',
+  adopting: 'text',
+  restarting: 'boolean',
+  deadlineAt: 'timestamptz',
+  clockMs: 'bigint',
+});
+
+const MACHINES = new Lines({
+  machineId: 'text',
+  operationId: 'text',
+  phase: 'text',
+  service: 'text',
+  install: 'text',
+  presence: 'text',
+  conditions: 'jsonb',
+  activeOperationId: 'text',
+  observed: 'jsonb',
+  maintenance: 'jsonb',
+});
+
 /**
  * Writes the operations whose fence holds, and only for those their machines and events. A wait that missed a signal or a
  * cancel is due at once.
  */
 const RECORD = `
   WITH input AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset($2::jsonb) AS i(id text, epoch bigint, status text, steps jsonb, current integer,
-      error jsonb, "waitingFor" text, "startedAt" timestamptz, "finishedAt" timestamptz, deaths integer,
-      "logBytes" integer, signals integer, "releaseForMs" float8, adopting text, restarting boolean,
-      "deadlineAt" timestamptz, "clockMs" bigint)),
+    SELECT * FROM ${OPERATIONS.rows('$2')} AS i),
   held AS MATERIALIZED (
     SELECT o.operation_id FROM operations o JOIN input i ON o.operation_id = i.id
     WHERE o.epoch = i.epoch AND o.owner = $1
@@ -52,8 +82,7 @@ const RECORD = `
     UPDATE machines m SET phase = i.phase, service = i.service, install = i.install, presence = i.presence,
       conditions = i.conditions, active_operation_id = i."activeOperationId", observed = i.observed,
       maintenance = i.maintenance, updated_at = now()
-    FROM jsonb_to_recordset($3::jsonb) AS i("machineId" text, "operationId" text, phase text, service text,
-      install text, presence text, conditions jsonb, "activeOperationId" text, observed jsonb, maintenance jsonb)
+    FROM ${MACHINES.rows('$3')} AS i
     JOIN recorded ON recorded.operation_id = i."operationId"
     WHERE m.machine_id = i."machineId"),
   appended AS (
@@ -101,7 +130,7 @@ export function recordOf(
   const actor: Actor = { kind: 'system', id: owner };
   const at = new Date();
   const events: NewEvent[] = [];
-  const changed: Record<string, unknown>[] = [];
+  const changed: Parameters<typeof MACHINES.line>[0][] = [];
   for (const move of moves) {
     const { job: operation, change } = move;
     events.push(...moveEvents(move, actor));
@@ -115,7 +144,12 @@ export function recordOf(
   return {
     name: 'record-moves',
     text: RECORD,
-    values: [owner, toStoredJson(moves.map(operationColumns)), toStoredJson(changed), eventsAsLines(events)],
+    values: [
+      owner,
+      OPERATIONS.text(moves.map(operationColumns)),
+      MACHINES.text(changed),
+      eventsAsLines(events),
+    ],
   };
 }
 
@@ -138,7 +172,6 @@ function resultOf(row: RecordedRow | undefined): RecordResult {
   return { recorded: true, cancel: cancelOf(row), signals: row.signals };
 }
 
-function operationColumns({ job, releaseForMs }: Move): Record<string, unknown> {
-  const { subject, type, completionPolicy, params, cancel, ...columns } = job;
-  return { releaseForMs, deadlineAt: deadlineAt(job), ...columns };
+function operationColumns({ job, releaseForMs }: Move) {
+  return Object.assign({ releaseForMs, deadlineAt: deadlineAt(job) }, job);
 }
