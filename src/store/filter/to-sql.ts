@@ -10,7 +10,7 @@
 import type { Pattern } from '../../domain/filter/ast.ts';
 import type { CheckedFilter, FieldTest, TextTest } from '../../domain/filter/checked-filter.ts';
 import type { WholeField } from '../../domain/filter/fields.ts';
-import { type AnyFilterColumns, columnOf, flagColumnOf } from './filter-columns.ts';
+import { type AnyFilterColumns, columnOf, equalityOf, flagColumnOf } from './filter-columns.ts';
 
 export interface SqlCondition {
   /** For WHERE, alone or joined to others by AND and OR. Must not be negated: it may be NULL for false. */
@@ -82,8 +82,12 @@ function testOf<Row>(test: FieldTest<Row>, { columns, bind }: Statement): string
     case 'filled':
       // Not IS NOT NULL: an index of the values that are not null serves this.
       return `${column} <> ''`;
-    case 'string':
-      return text(column, test.test, bind);
+    case 'string': {
+      const equal = equalityOf(columns, attribute);
+      return equal !== null && isEqual(test.test)
+        ? equal(bind(test.test.text, 'text'))
+        : text(column, test.test, bind);
+    }
     case 'enum':
       return membership(column, test.oneOf, bind);
     case 'timestamp':
@@ -115,6 +119,12 @@ function presence<Row>({ kind }: WholeField<Row>, column: string): string {
     case 'reference':
       return `${column} IS NOT NULL`;
   }
+}
+
+type Comparison = Extract<TextTest, { readonly kind: 'compare' }>;
+
+function isEqual(test: TextTest): test is Comparison {
+  return test.kind === 'compare' && test.order === '=';
 }
 
 function text(column: string, test: TextTest, bind: Bind): string {
@@ -158,14 +168,14 @@ function truth(column: string, value: boolean): string {
 }
 
 function member(column: string, test: TextTest, bind: Bind): string {
-  return test.kind === 'compare' && test.order === '='
+  return isEqual(test)
     ? `${column} @> ${bind([test.text], 'text[]')}`
     : `EXISTS (SELECT FROM unnest(${column}) AS member WHERE ${text('member', test, bind)})`;
 }
 
 /** Equality is written as containment, which an index of jsonb_path_ops serves. */
 function entry<Row>(column: string, { key, test }: TestOf<Row, 'entry'>, bind: Bind): string {
-  if (test.kind === 'compare' && test.order === '=') {
+  if (isEqual(test)) {
     return `${column} @> ${bind(JSON.stringify({ [key]: test.text }), 'jsonb')}`;
   }
   return text(`(${column} ->> ${bind(key, 'text')})`, test, bind);

@@ -1,4 +1,5 @@
 import type { Session } from '../database/database.ts';
+import { isOfMachineOf } from '../filter/event-columns.ts';
 
 export interface ActionRecord {
   readonly at: Date;
@@ -20,7 +21,7 @@ export async function listActions(
     `SELECT at, actor, action, reason, "from", "to" FROM (
        SELECT event_id, at, actor_kind || ':' || actor_id AS actor, metadata ->> 'action' AS action,
          metadata ->> 'reason' AS reason, from_state AS "from", to_state AS "to"
-       FROM events WHERE operation_id = $1 AND kind = 'operation' AND metadata ? 'action'
+       FROM events WHERE ${isOfMachineOf('$1')} AND kind = 'operation' AND metadata ? 'action'
        ORDER BY event_id DESC LIMIT $2) latest
      ORDER BY event_id`,
     [operationId, limit],
