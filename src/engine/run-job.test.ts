@@ -28,6 +28,16 @@ describe('a pass over a step', () => {
     expect(store.ownerOf()).toBeNull();
   });
 
+  it('reads its subject once for an act and the probe right after it, and again for the next step', async () => {
+    const steps = [sampleStep(), sampleStep({ name: 'second' })];
+    store.add(sampleJob({ steps }));
+    const handlerOf = vi.fn(async () => device.handler);
+    await run(handlerOf);
+    expect(device.trace).toEqual(['observe', 'act', 'observe', 'observe']);
+    expect(store.job().status).toBe('completed');
+    expect(handlerOf).toHaveBeenCalledTimes(2);
+  });
+
   it('probes again at once when a signal came between its probe and its own write', async () => {
     store.add(sampleJob());
     await run({

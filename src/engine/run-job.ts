@@ -109,8 +109,10 @@ export async function runJob<Change>(
 class JobRunner<Change> {
   #job: Job;
   #stop: AbortSignal;
-  /** The current step has acted and probed right after it, and the effect was not visible. */
-  #probedAtOnce = false;
+  /** Of the last pass. */
+  #handler: StepHandler<Change> | null = null;
+  /** What has just acted, for the probe right after it: then the subject is not read again. */
+  #acted: StepHandler<Change> | null = null;
   #effectsUnderWay = 0;
   #dueInMs: number | null = null;
   /** The start of an instant step, which is written together with its end. */
@@ -152,6 +154,7 @@ class JobRunner<Change> {
   /** One pass over the current step and its record; false when this holder is through with the job. */
   async #advance(): Promise<boolean> {
     if (this.#job.cancel !== null && this.#job.status !== 'compensating') {
+      this.#acted = null;
       this.#stop = this.#control.uncancelable();
       return this.#record(startCancel(this.#job, this.#clock(), this.#dependencies.rules));
     }
@@ -162,12 +165,12 @@ class JobRunner<Change> {
     if (outcome.outcome === 'interrupted') return await this.#afterInterruption();
     this.#logOutage(step, outcome);
     const atOnce = outcome.outcome === 'wait' && outcome.pollAfterMs <= 0 && outcome.change === undefined;
-    if (atOnce && !this.#probedAtOnce) {
-      this.#probedAtOnce = true;
+    if (atOnce && this.#acted === null) {
+      this.#acted = this.#handler;
       this.#job = markActed(this.#job, this.#dependencies.now());
       return true;
     }
-    this.#probedAtOnce = false;
+    this.#acted = null;
     this.#dependencies.crashPoint('before_commit', this.#job);
     return this.#record(this.#moveFor(atOnce ? { ...outcome, pollAfterMs: UNSEEN_EFFECT_MS } : outcome));
   }
@@ -190,7 +193,8 @@ class JobRunner<Change> {
       repeatActMs: this.#repeatActMs,
     };
     try {
-      const handler = await this.#dependencies.handlerFor(this.#job, step);
+      const handler = this.#acted ?? (await this.#dependencies.handlerFor(this.#job, step));
+      this.#handler = handler;
       const outcome = await withStopGrace(
         pass.signal,
         this.#direction(handler, context, step, options),
@@ -363,6 +367,7 @@ class JobRunner<Change> {
 
   /** A cancel is carried out here; any other interruption leaves the job to the next holder. */
   async #afterInterruption(): Promise<boolean> {
+    this.#acted = null;
     const why = this.#stop.reason instanceof Interrupted ? this.#stop.reason.why : 'handover';
     if (why === 'lease_lost') throw new LeaseLost(this.#job.id);
     if (why !== 'cancel') throw new HandedOver();
