@@ -5,6 +5,7 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import type { ChangedMachine } from '../../domain/machine/machine-change.ts';
 import { HOLD_BUDGETS } from '../budgets/budget-lock.ts';
 import type { Session } from '../database/database.ts';
+import { Lines } from '../database/lines.ts';
 import type { Notice } from '../database/notifications.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts';
 import { toStoredJson } from '../database/stored-json.ts';
@@ -76,12 +77,26 @@ export async function writeMachines(
   ]);
 }
 
+/** What an operation changes of its machine, as lines. */
+export const LAYERS = {
+  machineId: 'text',
+  phase: 'text',
+  service: 'text',
+  install: 'text',
+  presence: 'text',
+  conditions: 'jsonb',
+  observed: 'jsonb',
+  maintenance: 'jsonb',
+  activeOperationId: 'text',
+} as const;
+
+const LAYERED = new Lines(LAYERS);
+
 const WRITE_LAYERS_AND_NOTIFY = `WITH written AS (
     UPDATE machines m SET phase = i.phase, service = i.service, install = i.install, presence = i.presence,
       conditions = i.conditions, observed = i.observed, maintenance = i.maintenance,
       active_operation_id = i."activeOperationId", updated_at = now()
-    FROM jsonb_to_recordset($1::jsonb) AS i("machineId" text, phase text, service text, install text, presence text,
-      conditions jsonb, observed jsonb, maintenance jsonb, "activeOperationId" text)
+    FROM ${LAYERED.rows('$1')} AS i
     WHERE m.machine_id = i."machineId"),
   appended AS (${insertEvents('$2')})
   SELECT pg_notify('ingot', notice) FROM unnest($3::text[]) AS notice`;
@@ -107,12 +122,11 @@ export function writtenLayers(
   return {
     name: 'write-layers',
     text: WRITE_LAYERS_AND_NOTIFY,
-    values: [toStoredJson(machines.map(layersOf)), eventsAsLines(events), allNotices(events, notices)],
+    values: [LAYERED.text(machines.map(layersOf)), eventsAsLines(events), allNotices(events, notices)],
   };
 }
 
-/** What an operation changes of its machine, in the names of the statements that write it. */
-export function layersOf(machine: Machine) {
+export function layersOf(machine: Machine): Record<keyof typeof LAYERS, unknown> {
   const { machineId, phase, service, install, presence, conditions } = machine;
   const { observed, maintenance, activeOperationId } = machine;
   return {

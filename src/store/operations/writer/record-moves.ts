@@ -13,7 +13,7 @@ import { runTogether, type Statement } from '../../database/transaction.ts';
 import { insertEventsOf } from '../../events/append-events.ts';
 import { eventsAsLines } from '../../events/event-lines.ts';
 import { insertEraseFailure } from '../../hardware/erase-failures.ts';
-import { layersOf } from '../../machines/machine-rows.ts';
+import { LAYERS, layersOf } from '../../machines/machine-rows.ts';
 import { deadlineAt } from './deadline-at.ts';
 import { type CancelColumns, cancelOf } from './engine-row.ts';
 import { moveEvents } from './move-events.ts';
@@ -40,18 +40,7 @@ const OPERATIONS = new Lines({
   clockMs: 'bigint',
 });
 
-const MACHINES = new Lines({
-  machineId: 'text',
-  operationId: 'text',
-  phase: 'text',
-  service: 'text',
-  install: 'text',
-  presence: 'text',
-  conditions: 'jsonb',
-  activeOperationId: 'text',
-  observed: 'jsonb',
-  maintenance: 'jsonb',
-});
+const MACHINES = new Lines({ ...LAYERS, operationId: 'text' });
 
 /**
  * Writes the operations whose fence holds, and only for those their machines and events. A wait that missed a signal or a
