@@ -19,12 +19,8 @@ import { checkSpec, chosenProvider, labelledProvider } from '../../domain/machin
 import { specValue, withSpecValue } from '../../domain/machine/spec/spec-value.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Database } from '../../store/database/database.ts';
-import {
-  changeMachine,
-  findMachines,
-  type MachineInput,
-  type MachineRegistrar,
-} from '../../store/machines/machines.ts';
+import { changeMachine, findMachines } from '../../store/machines/machines.ts';
+import type { MachineInput, MachineRegistrar } from '../../store/machines/register-machines.ts';
 import { machineNotFound } from './machine-not-found.ts';
 
 export interface InventoryDependencies {

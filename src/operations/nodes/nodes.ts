@@ -21,7 +21,7 @@ import type { Database, Session } from '../../store/database/database.ts';
 import { changeEvent } from '../../store/events/record-change.ts';
 import { isHardwareTaken } from '../../store/machines/machine-hardware.ts';
 import { lockMachineIn, writeMachines } from '../../store/machines/machine-rows.ts';
-import { insertMachine } from '../../store/machines/machines.ts';
+import { insertMachine } from '../../store/machines/register-machines.ts';
 import {
   changeNode,
   findNode,

@@ -4,7 +4,7 @@ import type { Dispatcher } from '../../engine/dispatcher.ts';
 import { packageVersion } from '../../package-root.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { BudgetBook } from '../../store/budgets/budget-book.ts';
-import { MachineRegistrar } from '../../store/machines/machines.ts';
+import { MachineRegistrar } from '../../store/machines/register-machines.ts';
 import { StalledOperations } from '../../store/operations/stalled-operations.ts';
 import { OperationStarter } from '../../store/operations/writer/operation-starter.ts';
 import type { ProviderOrigin } from '../../surfaces/rpc/fleet/list-providers.ts';

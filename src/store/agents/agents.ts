@@ -23,7 +23,7 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import type { Database, Session } from '../database/database.ts';
 import { findUnexpectedReboots, recordUnexpectedReboots } from '../hardware/unexpected-reboots.ts';
 import { lockMachineIn, lockMachines, writeChanged, writeMachines } from '../machines/machine-rows.ts';
-import { insertMachine, type MachineInput } from '../machines/machines.ts';
+import { insertMachine, type MachineInput } from '../machines/register-machines.ts';
 import type { KeepaliveStore } from './keepalive-store.ts';
 
 /** The agent that a token belongs to, and until when the token may be used; null: without a limit. */

@@ -6,7 +6,8 @@ import type { NewEvent } from '../../domain/event.ts';
 import type { MachineSpec } from '../../domain/machine/machine.ts';
 import { EMPTY_SPEC } from '../../domain/machine/spec/machine-spec.ts';
 import { Database } from '../database/database.ts';
-import { changeMachine, type MachineInput, MachineRegistrar } from './machines.ts';
+import { changeMachine } from './machines.ts';
+import { type MachineInput, MachineRegistrar } from './register-machines.ts';
 
 let clone: TestDatabase;
 let database: Database;

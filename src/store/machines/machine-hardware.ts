@@ -16,6 +16,23 @@ export function isHardwareTaken(error: unknown): boolean {
   return isUniqueViolation(error, 'one_machine_per_hardware');
 }
 
+const MAX_ATTEMPTS = 5;
+
+/** Repeats a write that was refused for its hardware, after `settle`: the other machine may have released it meanwhile. */
+export async function untilHardwareSettled<T>(
+  write: () => Promise<T>,
+  settle: () => Promise<void>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isHardwareTaken(error) || attempt === MAX_ATTEMPTS) throw error;
+      await settle();
+    }
+  }
+}
+
 interface Claim {
   readonly machineId: string;
   readonly spec: MachineSpec;
