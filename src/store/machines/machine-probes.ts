@@ -47,11 +47,14 @@ const INSERT_MISSING = `
   WITH missing AS (
     INSERT INTO machine_looks (machine_id)
     SELECT machine_id FROM machines m
-    WHERE NOT EXISTS (SELECT FROM machine_looks l WHERE l.machine_id = m.machine_id) LIMIT $1
+    WHERE NOT EXISTS (SELECT FROM machine_looks l WHERE l.machine_id = m.machine_id) LIMIT $1 FOR KEY SHARE
     ON CONFLICT DO NOTHING RETURNING machine_id)
   SELECT count(*) FROM missing`;
 
-/** Inserts a probe without a time for machines that have none, at most `limit`; returns how many. */
+/**
+ * Inserts a probe without a time for machines that have none, at most `limit`; returns how many. Their locks keep them from being deleted
+ * meanwhile: a probe goes with its machine, but no foreign key guards it (migration 0113).
+ */
 export async function insertMissingProbes(session: Session, limit: number): Promise<number> {
   const [row] = await session.run<{ count: number }>('insert-missing-probes', INSERT_MISSING, [limit]);
   return row?.count ?? 0;

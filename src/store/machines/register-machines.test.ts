@@ -66,3 +66,25 @@ it('creates a new id once when a batch has it twice', async () => {
   const answers = await Promise.all([twice, twice].map(register));
   expect(answers.map((machine) => machine?.machineId ?? null)).toEqual(['twice', null]);
 });
+
+it('gives a machine a probe and its hardware, and both go with it', async () => {
+  const input = {
+    ...BARE,
+    machineId: 'gone',
+    spec: { ...BARE.spec, bmc_endpoint: '10.0.1.1', mac_addresses: ['02:00:00:00:00:03'] },
+  };
+  await register(input);
+  expect(await belongings('gone')).toEqual(['bmc', 'mac', 'probe']);
+  await database.run('delete-machine', 'DELETE FROM machines WHERE machine_id = $1', ['gone']);
+  expect(await belongings('gone')).toEqual([]);
+});
+
+async function belongings(machineId: string): Promise<string[]> {
+  const rows = await database.run<{ what: string }>(
+    'belongings',
+    `SELECT 'probe' AS what FROM machine_looks WHERE machine_id = $1
+     UNION ALL SELECT kind FROM machine_hardware WHERE machine_id = $1 ORDER BY 1`,
+    [machineId],
+  );
+  return rows.map(({ what }) => what);
+}
