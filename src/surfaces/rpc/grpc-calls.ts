@@ -16,7 +16,7 @@ import { GrpcExchange, HEAD_BYTES, withFrameHead } from './grpc-exchange.ts';
 import { statusFor } from './grpc-status.ts';
 import {
   type AdmittedCall,
-  admitCall,
+  admitCallNow,
   type CallDependencies,
   CallFailed,
   callStream,
@@ -71,13 +71,23 @@ class GrpcCalls {
     const exchange = new GrpcExchange(stream, target.path, deadlineMs);
     const { dependencies } = this.#options;
     const credentials = credentialsOfStream(stream, headers, dependencies.proxies);
-    admitCall({ service: target.service, method: target.method.localName, credentials }, dependencies).then(
-      (admitted) => {
-        if (!exchange.isOver) exchange.read((bytes) => this.#run(target, exchange, admitted, bytes));
-      },
-      (error: unknown) => fail(exchange, error),
-    );
+    try {
+      const call = { service: target.service, method: target.method.localName, credentials };
+      const admitted = admitCallNow(call, dependencies);
+      if (admitted instanceof Promise)
+        admitted.then(
+          (found) => this.#read(target, exchange, found),
+          (error: unknown) => fail(exchange, error),
+        );
+      else this.#read(target, exchange, admitted);
+    } catch (error) {
+      fail(exchange, error);
+    }
     return true;
+  }
+
+  #read(target: Target, exchange: GrpcExchange, admitted: AdmittedCall): void {
+    if (!exchange.isOver) exchange.read((bytes) => this.#run(target, exchange, admitted, bytes));
   }
 
   #run({ method }: Target, exchange: GrpcExchange, admitted: AdmittedCall, bytes: Buffer): void {
@@ -95,7 +105,8 @@ class GrpcCalls {
 
   async #unary({ output }: DescMethod, exchange: GrpcExchange, call: IncomingCall): Promise<void> {
     const answer = await callUnary(call, this.#options.dependencies);
-    exchange.answer(withFrameHead(await encodeInSlices(output, answer, HEAD_BYTES)));
+    const framed = encodeInSlices(output, answer, HEAD_BYTES);
+    exchange.answer(withFrameHead(framed instanceof Promise ? await framed : framed));
   }
 
   async #stream({ output }: DescMethod, exchange: GrpcExchange, call: IncomingCall): Promise<void> {

@@ -17,7 +17,9 @@ const RESPONSE = {
   'grpc-accept-encoding': 'identity,deflate,gzip',
   'grpc-encoding': 'identity',
 };
-const WITH_TRAILERS = { waitForTrailers: true } as const;
+/** A call has no date: no part of gRPC reads one, and both sides would handle a header more. */
+const WITH_TRAILERS = { waitForTrailers: true, sendDate: false } as const;
+const ENDED = { endStream: true, sendDate: false } as const;
 const SUCCESS = { 'grpc-status': 0, 'grpc-message': 'OK' } as const;
 
 /**
@@ -38,10 +40,20 @@ export function withFrameHead(framed: Buffer): Buffer {
   return framed;
 }
 
+/** Every error is followed by 'close', which ends the call. */
+const ignoreError = (): void => {};
+
+/**
+ * A stream is freed long after its call: its handle outlives every collection of new objects. So what the call had is dropped at the end.
+ * Each listener is for an event that comes once or never, or for all of its kind: `once` would add and remove a wrapper.
+ */
 export class GrpcExchange {
   readonly #stream: ServerHttp2Stream;
   readonly #path: string;
   #deadline: NodeJS.Timeout | undefined;
+  #messageTimer: NodeJS.Timeout | undefined;
+  #reader: MessageReader | null = null;
+  #onMessage: ((bytes: Buffer) => void) | null = null;
   #gone: AbortController | null = null;
   #isOver = false;
   #hasStatus = false;
@@ -51,9 +63,8 @@ export class GrpcExchange {
   constructor(stream: ServerHttp2Stream, path: string, deadlineMs: number | null) {
     this.#stream = stream;
     this.#path = path;
-    // Every error is followed by 'close', which ends the call.
-    stream.on('error', () => {});
-    stream.once('close', () => this.#end());
+    stream.on('error', ignoreError);
+    stream.on('close', () => this.#end());
     if (deadlineMs !== null) {
       const late = { code: grpc.status.DEADLINE_EXCEEDED, details: 'Deadline exceeded', metadata: null };
       this.#deadline = setTimeout(() => this.fail(late), deadlineMs);
@@ -75,24 +86,33 @@ export class GrpcExchange {
   /** Until then the stream is paused, and the client can send no more than its window. */
   read(onMessage: (bytes: Buffer) => void): void {
     const stream = this.#stream;
-    const timer = setTimeout(() => this.fail(statusFor(tooLate())), MESSAGE_MS).unref();
-    stream.once('close', () => clearTimeout(timer));
-    const reader = new MessageReader();
-    stream.on('data', (chunk: Buffer) => {
-      if (this.#isOver) return;
-      const before = reader.message;
-      const problem = reader.push(chunk);
-      if (problem === 'too large')
-        this.fail(statusFor(new CallFailed(requestTooLarge(LARGEST_BODY_BYTES), '')));
-      else if (problem === 'second') this.#refuse('a second request message');
-      else if (problem === 'flagged') this.fail(statusFor(wrongFlag()));
-      else if (before === null && reader.message !== null) clearTimeout(timer);
-    });
-    stream.on('end', () => {
-      if (this.#isOver) return;
-      if (reader.message === null) this.#refuse('no request message');
-      else onMessage(reader.message);
-    });
+    this.#messageTimer = setTimeout(() => this.fail(statusFor(tooLate())), MESSAGE_MS).unref();
+    this.#reader = new MessageReader();
+    this.#onMessage = onMessage;
+    stream.on('data', (chunk: Buffer) => this.#take(chunk));
+    stream.on('end', () => this.#handOver());
+  }
+
+  #take(chunk: Buffer): void {
+    const reader = this.#reader;
+    if (reader === null) return;
+    const problem = reader.push(chunk);
+    if (problem === 'too large')
+      this.fail(statusFor(new CallFailed(requestTooLarge(LARGEST_BODY_BYTES), '')));
+    else if (problem === 'second') this.#refuse('a second request message');
+    else if (problem === 'flagged') this.fail(statusFor(wrongFlag()));
+    else if (reader.message !== null) clearTimeout(this.#messageTimer);
+  }
+
+  /** The client sends no more. */
+  #handOver(): void {
+    if (this.#reader === null) return;
+    const { message } = this.#reader;
+    const onMessage = this.#onMessage;
+    this.#reader = null;
+    this.#onMessage = null;
+    if (message === null) this.#refuse('no request message');
+    else onMessage?.(message);
   }
 
   #refuse(received: string): void {
@@ -131,14 +151,14 @@ export class GrpcExchange {
       return;
     }
     this.#hasStatus = true;
-    this.#stream.respond({ ...status, ...TRAILERS_ONLY }, { endStream: true });
+    this.#stream.respond({ ...status, ...TRAILERS_ONLY }, ENDED);
     this.#end();
   }
 
   #endWith(trailers: OutgoingHttpHeaders, last?: Buffer): void {
     this.#hasStatus = true;
     const stream = this.#stream;
-    stream.once('wantTrailers', () => {
+    stream.on('wantTrailers', () => {
       stream.sendTrailers(trailers);
       this.#end();
     });
@@ -171,6 +191,9 @@ export class GrpcExchange {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#deadline);
+    clearTimeout(this.#messageTimer);
+    this.#reader = null;
+    this.#onMessage = null;
     this.#onRoom?.();
     this.#gone?.abort(CLIENT_GONE);
     // Drops what the client still sends.

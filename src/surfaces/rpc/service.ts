@@ -130,7 +130,7 @@ export class CallFailed extends Error {
   }
 }
 
-export async function callUnary(
+export function callUnary(
   call: IncomingCall,
   dependencies: CallDependencies,
 ): Promise<MessageInitShape<DescMessage>> {
