@@ -51,7 +51,8 @@ export class MachineRegistrar {
   constructor(database: Database) {
     this.#registrations = new Coalescer({
       maxBatch: 500,
-      maxUnderWay: 3,
+      // Each statement costs as much as six machines before its first one; one runs while the server prepares the next.
+      maxUnderWay: 2,
       flush: (registrations) => registerBatch(database, registrations),
       isPoisoned: isStatementError,
     });
