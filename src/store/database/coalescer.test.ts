@@ -36,7 +36,7 @@ async function turns(): Promise<void> {
 
 function coalescer(
   held: HeldFlush,
-  fields: { maxBatch?: number; maxUnderWay?: number; restMs?: number } = {},
+  fields: { maxBatch?: number; maxUnderWay?: number; restMs?: number; turnShare?: () => number } = {},
 ) {
   const isPoisoned = (error: unknown) => error === REFUSED;
   return new Coalescer<number, string>({
@@ -188,6 +188,22 @@ describe('a coalescer', () => {
       await held.answer();
       expect(await Promise.all(answers)).toHaveLength(count);
     }
+  });
+
+  it.each([
+    [1, [100, 100, 100]],
+    [0.75, [100, 100, 100]],
+    [0.5, [150, 150]],
+    [1 / 3, [300]],
+    [0.125, [300]],
+  ])('sends its part of the batches where its share of the turns is %f', async (share, sizes) => {
+    const held = new HeldFlush();
+    const it = coalescer(held, { maxBatch: 500, maxUnderWay: 3, turnShare: () => share });
+    const answers = Array.from({ length: 300 }, (_, item) => it.submit(item));
+    await turns();
+    expect(held.batches.map(({ length }) => length)).toEqual(sizes);
+    await held.answer();
+    expect(await Promise.all(answers)).toHaveLength(300);
   });
 
   it('keeps a batch that is small beside those under way until one of them ends', async () => {

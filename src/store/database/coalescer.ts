@@ -7,6 +7,10 @@
  * What waits is sent beside the batches that are under way when it is not small beside them; else it waits for one of them to end.
  * Writers of events take turns, so that a small batch costs all of them a turn (decision record 0093).
  *
+ * Where several replicas write, the batches of all of them queue for the same turns, and a batch that queues can't grow. So all replicas
+ * together have about as many under way as one alone would have: of three, a replica that takes a quarter of the turns sends one at a
+ * time, and what comes meanwhile shares the next one (decision record 0096).
+ *
  * Where requests come steadily and some milliseconds do not matter, `restMs` keeps batches from becoming too small:
  * after a batch was sent, the next one waits for this time unless it is full.
  *
@@ -16,6 +20,8 @@ export interface CoalescerOptions<Item, Result> {
   readonly maxBatch: number;
   readonly maxUnderWay: number;
   readonly restMs?: number;
+  /** Which part of all turns to write this replica takes (turn-share.ts); all of them unless given. */
+  readonly turnShare?: () => number;
   /** Returns a result for every item, in order. */
   readonly flush: (items: readonly Item[]) => Promise<readonly Result[]>;
   /** The batch failed because of what is in it, not because the database is away. */
@@ -24,6 +30,8 @@ export interface CoalescerOptions<Item, Result> {
 
 /** A smaller batch costs more by its round trips than it gains by its overlap. */
 const SMALLEST_SHARE = 32;
+/** Of each of two replicas two of three are under way, of three replicas one of each. */
+const ROUNDED_UP = 0.75;
 
 interface Waiting<Item, Result> {
   readonly item: Item;
@@ -61,11 +69,12 @@ export class Coalescer<Item, Result> {
   }
 
   #send(): void {
-    const { maxBatch, maxUnderWay, restMs } = this.#options;
-    while (this.#queue.length > 0 && this.#underWay < maxUnderWay) {
+    const { maxBatch, restMs } = this.#options;
+    const most = this.#mostUnderWay;
+    while (this.#queue.length > 0 && this.#underWay < most) {
       if (this.#resting && this.#queue.length < maxBatch) return;
       if (this.#isSmall()) return;
-      const batch = this.#queue.splice(0, Math.min(maxBatch, this.#share()));
+      const batch = this.#queue.splice(0, Math.min(maxBatch, this.#share(most - this.#underWay)));
       this.#underWay += 1;
       this.#itemsUnderWay += batch.length;
       if (restMs !== undefined && !this.#resting) this.#rest(restMs);
@@ -77,6 +86,13 @@ export class Coalescer<Item, Result> {
     }
   }
 
+  /** This replica's part of the batches that one replica alone would have under way. */
+  get #mostUnderWay(): number {
+    const { maxUnderWay, turnShare } = this.#options;
+    if (turnShare === undefined) return maxUnderWay;
+    return Math.max(1, Math.floor(maxUnderWay * turnShare() + ROUNDED_UP));
+  }
+
   /** Less than half of what a batch under way has in the mean. */
   #isSmall(): boolean {
     return (
@@ -85,8 +101,7 @@ export class Coalescer<Item, Result> {
   }
 
   /** What waits is shared among the batches that may be sent, so that they overlap. */
-  #share(): number {
-    const free = this.#options.maxUnderWay - this.#underWay;
+  #share(free: number): number {
     return Math.max(SMALLEST_SHARE, Math.ceil(this.#queue.length / free));
   }
 

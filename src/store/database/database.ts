@@ -10,6 +10,7 @@ import { asAway, DatabaseAway } from './database-away.ts';
 import { DatabaseHosts } from './database-hosts.ts';
 import { utcTimestamp } from './timestamp.ts';
 import { OpenTransaction, type Transaction } from './transaction.ts';
+import { TurnShare } from './turn-share.ts';
 
 /** int8 stays far below 2^53 here. */
 const INT8 = 20;
@@ -57,6 +58,8 @@ export function sessionOf(client: pg.ClientBase): Session {
 
 export class Database {
   readonly url: string;
+  /** Of the turns to write events, for those who send batches. */
+  readonly turnShare = new TurnShare();
   readonly #pool: pg.Pool;
   readonly #hosts: DatabaseHosts;
   #onAway: (away: DatabaseAway) => DatabaseAway = (away) => away;
@@ -81,11 +84,13 @@ export class Database {
       options: `-c statement_timeout=${STATEMENT_MS} -c idle_in_transaction_session_timeout=${options.transactionIdleMs ?? TRANSACTION_IDLE_MS}`,
     });
     this.#pool.on('error', options.onIdleError);
-    this.#pool.on('connect', () => {
+    this.#pool.on('connect', (client) => {
       this.#open += 1;
+      this.turnShare.opened(sessionNumberOf(client));
     });
-    this.#pool.on('remove', () => {
+    this.#pool.on('remove', (client) => {
       this.#open -= 1;
+      this.turnShare.closed(sessionNumberOf(client));
       if (this.#open === 0 && this.#pool.ending) this.#allClosed.abort();
     });
     // The pool listens only while a connection is idle. One that is cut while it is in use fails the next
@@ -206,6 +211,11 @@ export class Database {
     await this.#pool.end();
     if (this.#open > 0) await sleep(CLOSE_GRACE_MS, this.#allClosed.signal);
   }
+}
+
+/** As notices name the session that committed them. The driver's types do not know it. */
+function sessionNumberOf(client: pg.ClientBase): number {
+  return (client as unknown as { processID: number }).processID;
 }
 
 /** A connection that could not roll back is closed, not given to the next caller. */

@@ -94,7 +94,10 @@ export class Notifications {
     };
     client.on('error', lost);
     client.on('end', () => lost(new Error('the listening connection ended')));
-    client.on('notification', (message) => this.#handlers.onNotice((message.payload ?? '') as Notice));
+    client.on('notification', ({ payload, processId }) => {
+      if (payload === 'events') this.#database.turnShare.committed(processId);
+      this.#handlers.onNotice((payload ?? '') as Notice);
+    });
     await client.connect();
     await client.query('LISTEN ingot');
     // The end of a connection can arrive in one piece with an answer.

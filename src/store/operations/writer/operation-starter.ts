@@ -125,6 +125,7 @@ export class OperationStarter {
     this.#starts = new Coalescer({
       maxBatch: LARGEST_BATCH,
       maxUnderWay: 3,
+      turnShare: () => database.turnShare.value,
       flush: (requests) => this.#startAll(requests),
       isPoisoned: (error) => !(error instanceof DatabaseAway),
     });

@@ -43,6 +43,7 @@ export class PostgresOperationStore implements JobStore<MachineChange> {
     this.#recordings = new Coalescer({
       maxBatch: 500,
       maxUnderWay: 2,
+      turnShare: () => database.turnShare.value,
       flush: (recordings) => this.#recordAll(recordings),
       isPoisoned: (error) => !(error instanceof DatabaseAway),
     });
