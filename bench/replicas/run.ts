@@ -1,6 +1,7 @@
 /**
- * What `npm run bench:replicas` prints. All replicas run all the time, and calls go to one, two or four of them alternately: a process that was just started
- * is slower than one that has compiled its code, by more than what is measured.
+ * What `npm run bench:replicas` prints. All replicas run all the time, and calls go to one, two or four of them alternately. A process that was just
+ * started is slower than one that has compiled its code, by more than what is measured, and one of four gets a quarter of the calls of one: so each
+ * replica carries as many operations alone before the first round.
  */
 import { mkdirSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -16,7 +17,7 @@ import { httpPerSecond } from '../rig/http-load.ts';
 import { ServerProcess } from '../rig/server-process.ts';
 import { type BenchPostgres, startPostgres, temporaryDir } from '../rig/subject.ts';
 import { type ReplicaArguments, readReplicaArguments, USAGE } from './arguments.ts';
-import { type Writers, watchWriters } from './writers.ts';
+import { operationsPerTurn, untilSealed, type Writers, watchWriters } from './writers.ts';
 
 const CONNECTIONS = 256;
 const AGENTS = 5_000;
@@ -36,6 +37,7 @@ interface Replica {
 interface Round {
   readonly operations: number;
   readonly keepalives: number;
+  readonly perTurn: number;
   readonly writers: Writers;
 }
 
@@ -46,7 +48,7 @@ interface ReplicaRow {
   readonly keepalives: ReturnType<typeof spread>;
   readonly operationsOfOne: number;
   readonly keepalivesOfOne: number;
-  readonly operationsPerCommit: number;
+  readonly operationsPerTurn: number;
   readonly waitingForTurn: number;
   readonly flushing: number;
   readonly verdict: 'not slower' | 'slower';
@@ -84,17 +86,39 @@ class Site {
     }
   }
 
+  /** Each of them alone. */
+  async warm(count: number): Promise<void> {
+    for (const replica of this.#replicas) {
+      const prefix = this.#nextPrefix();
+      await registerOn([replica.client], prefix, count);
+      await enterMaintenanceOn([replica.client], prefix, count);
+      await keepalivesPerSecond([replica], count);
+    }
+  }
+
   /** With calls to so many of them. */
   async measure(count: number, { operations, keepalives }: ReplicaArguments): Promise<Round> {
-    this.#round += 1;
-    const prefix = `replicas-${this.#round}`;
+    const { sql } = this.#postgres;
+    const prefix = this.#nextPrefix();
     const called = this.#replicas.slice(0, count);
     const clients = called.map(({ client }) => client);
     await registerOn(clients, prefix, operations);
-    const { result, writers } = await watchWriters(this.#postgres.sql, () =>
+    await untilSealed(sql);
+    const { result, writers } = await watchWriters(sql, () =>
       enterMaintenanceOn(clients, prefix, operations),
     );
-    return { operations: result, keepalives: await keepalivesPerSecond(called, keepalives), writers };
+    await untilSealed(sql);
+    return {
+      operations: result,
+      keepalives: await keepalivesPerSecond(called, keepalives),
+      perTurn: await operationsPerTurn(sql, prefix),
+      writers,
+    };
+  }
+
+  #nextPrefix(): string {
+    this.#round += 1;
+    return `replicas-${this.#round}`;
   }
 }
 
@@ -126,18 +150,22 @@ async function measureCommit(
   await site.start(Math.max(...args.replicas));
   await fillFleet(postgres.url, AGENTS);
   const rounds = new Map<number, Round[]>(args.replicas.map((count) => [count, []]));
-  // The first round, of all replicas, is for compilers and caches.
-  for (let round = -1; round < args.rounds; round += 1)
-    for (const count of args.replicas) {
-      progress(
-        `${commit.name}, ${count} replicas, ${round < 0 ? 'warming up' : `round ${round + 1} of ${args.rounds}`}`,
-      );
-      const measured = await site.measure(round < 0 ? Math.max(...args.replicas) : count, args);
-      if (round >= 0) rounds.get(count)?.push(measured);
+  progress(`${commit.name}, warming up`);
+  await site.warm(args.warm);
+  for (let round = 0; round < args.rounds; round += 1)
+    for (const count of rotated(args.replicas, round)) {
+      progress(`${commit.name}, ${count} replicas, round ${round + 1} of ${args.rounds}`);
+      rounds.get(count)?.push(await site.measure(count, args));
     }
   await site.stop();
   const one = rounds.get(args.replicas[0] ?? 1) ?? [];
-  return args.replicas.map((count) => rowOf(commit.name, count, rounds.get(count) ?? [], one, args));
+  return args.replicas.map((count) => rowOf(commit.name, count, rounds.get(count) ?? [], one));
+}
+
+/** None is always the first. */
+function rotated(counts: readonly number[], by: number): number[] {
+  const at = by % counts.length;
+  return [...counts.slice(at), ...counts.slice(0, at)];
 }
 
 function rowOf(
@@ -145,7 +173,6 @@ function rowOf(
   replicas: number,
   rounds: readonly Round[],
   one: readonly Round[],
-  { operations }: ReplicaArguments,
 ): ReplicaRow {
   const ofOne = (of: (round: Round) => number) =>
     median(rounds.map((round, at) => of(round) / of(one[at] ?? round)));
@@ -159,7 +186,7 @@ function rowOf(
     keepalives: spread(rounds.map((round) => round.keepalives)),
     operationsOfOne,
     keepalivesOfOne,
-    operationsPerCommit: operations / mean((writers) => writers.commits),
+    operationsPerTurn: median(rounds.map(({ perTurn }) => perTurn)),
     waitingForTurn: mean((writers) => writers.waitingForTurn),
     flushing: mean((writers) => writers.flushing),
     verdict: Math.min(operationsOfOne, keepalivesOfOne) < SLOWER ? 'slower' : 'not slower',
@@ -174,7 +201,7 @@ function showReplicas(row: ReplicaRow): string[] {
     `${row.replicas} replica${row.replicas === 1 ? '' : 's'}, ${row.commits}: ${row.verdict}`,
     show('operations, of one replica', `${row.operationsOfOne.toFixed(2)}, ${range(row.operations)}`),
     show('keepalives, of one replica', `${row.keepalivesOfOne.toFixed(2)}, ${range(row.keepalives)}`),
-    show('operations for each commit', row.operationsPerCommit.toFixed(1)),
+    show('operations that start in one transaction', row.operationsPerTurn.toFixed(1)),
     show(
       'writers that wait for the event lock; for the flush',
       `${row.waitingForTurn.toFixed(2)}; ${row.flushing.toFixed(2)}`,

@@ -1,12 +1,10 @@
-/** What the writers of events do while they are measured: how often they commit, and how long they wait for their turn. */
+/** What the writers of events do while they are measured: how many wait for their turn, and how many for the flush. */
 import type pg from 'pg';
 import { sleep } from '../../src/time/sleep.ts';
 
 const SAMPLE_MS = 10;
 
 export interface Writers {
-  /** Transactions that committed. */
-  readonly commits: number;
   /** Mean number that waited for the lock of the event log. */
   readonly waitingForTurn: number;
   /** Mean number that waited for the log to be flushed. */
@@ -18,7 +16,6 @@ export async function watchWriters<T>(
   sql: pg.Pool,
   work: () => Promise<T>,
 ): Promise<{ result: T; writers: Writers }> {
-  const before = await committed(sql);
   const over = new AbortController();
   const sums = { samples: 0, turn: 0, flush: 0 };
   const sampling = (async () => {
@@ -39,22 +36,30 @@ export async function watchWriters<T>(
     over.abort();
     await sampling;
     const samples = Math.max(1, sums.samples);
-    // The samples are transactions too.
-    const commits = Math.max(0, (await committed(sql)) - before - sums.samples - 1);
-    return {
-      result,
-      writers: { commits, waitingForTurn: sums.turn / samples, flushing: sums.flush / samples },
-    };
+    return { result, writers: { waitingForTurn: sums.turn / samples, flushing: sums.flush / samples } };
   } finally {
     over.abort();
   }
 }
 
-/** Sessions report what they did at most once a second. */
-async function committed(sql: pg.Pool): Promise<number> {
-  await sleep(1_100);
-  const { rows } = await sql.query<{ count: string }>(
-    `SELECT pg_stat_force_next_flush(), xact_commit AS count FROM pg_stat_database WHERE datname = current_database()`,
+/** Operations that one transaction has started, in the mean: their time is that of their transaction. */
+export async function operationsPerTurn(sql: pg.Pool, prefix: string): Promise<number> {
+  const { rows } = await sql.query<{ mean: number }>(
+    `SELECT count(*)::float8 / greatest(count(DISTINCT created_at), 1) AS mean
+     FROM operations WHERE machine_id LIKE $1 || '-%'`,
+    [prefix],
   );
-  return Number(rows[0]?.count ?? 0);
+  return rows[0]?.mean ?? 0;
+}
+
+/** Sealing events into the audit chain is work of one replica, whichever it is: what one round leaves of it is not for the next one. */
+export async function untilSealed(sql: pg.Pool): Promise<void> {
+  for (;;) {
+    const { rows } = await sql.query<{ sealed: boolean }>(
+      `SELECT (SELECT max(event_id) FROM events) <=
+         (SELECT last_event_id FROM audit_blocks ORDER BY block_no DESC LIMIT 1) AS sealed`,
+    );
+    if (rows[0]?.sealed === true) return;
+    await sleep(SAMPLE_MS);
+  }
 }
