@@ -8,8 +8,8 @@
  * Writers of events take turns, so that a small batch costs all of them a turn (decision record 0093).
  *
  * Where several replicas write, the batches of all of them queue for the same turns, and a batch that queues can't grow. So all replicas
- * together have about as many under way as one alone would have: of three, a replica that takes a quarter of the turns sends one at a
- * time, and what comes meanwhile shares the next one (decision record 0096).
+ * together have no more under way than one alone would have: of three, a replica that takes half of the turns sends two at a time. One that
+ * takes a quarter sends one, and rests as long as that one took, so that the next one grows meanwhile (decision record 0096).
  *
  * Where requests come steadily and some milliseconds do not matter, `restMs` keeps batches from becoming too small:
  * after a batch was sent, the next one waits for this time unless it is full.
@@ -32,6 +32,11 @@ export interface CoalescerOptions<Item, Result> {
 const SMALLEST_SHARE = 32;
 /** Of each of two replicas two of three are under way, of three replicas one of each. */
 const ROUNDED_UP = 0.75;
+/** Of all replicas: one that commits, and one that is made meanwhile. */
+const ENOUGH_OF_ALL = 2;
+/** A smaller batch is of few callers, who gain nothing by a rest. */
+const SMALLEST_TO_REST_AFTER = 8;
+const LONGEST_REST_MS = 20;
 
 interface Waiting<Item, Result> {
   readonly item: Item;
@@ -78,19 +83,31 @@ export class Coalescer<Item, Result> {
       this.#underWay += 1;
       this.#itemsUnderWay += batch.length;
       if (restMs !== undefined && !this.#resting) this.#rest(restMs);
+      const sentAt = performance.now();
       void this.#run(batch).finally(() => {
         this.#underWay -= 1;
         this.#itemsUnderWay -= batch.length;
+        this.#restBesideOthers(batch.length, performance.now() - sentAt);
         if (this.#queue.length > 0) this.#schedule();
       });
     }
   }
 
+  /** Of all replicas that write. */
+  get #turnShare(): number {
+    return this.#options.turnShare?.() ?? 1;
+  }
+
   /** This replica's part of the batches that one replica alone would have under way. */
   get #mostUnderWay(): number {
-    const { maxUnderWay, turnShare } = this.#options;
-    if (turnShare === undefined) return maxUnderWay;
-    return Math.max(1, Math.floor(maxUnderWay * turnShare() + ROUNDED_UP));
+    return Math.max(1, Math.floor(this.#options.maxUnderWay * this.#turnShare + ROUNDED_UP));
+  }
+
+  /** Less than one batch under way is one for a part of the time. */
+  #restBesideOthers(size: number, tookMs: number): void {
+    const part = ENOUGH_OF_ALL * this.#turnShare;
+    if (part >= 1 || size < SMALLEST_TO_REST_AFTER || this.#resting) return;
+    this.#rest(Math.min(LONGEST_REST_MS, tookMs * (1 / part - 1)));
   }
 
   /** Less than half of what a batch under way has in the mean. */
