@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { Coalescer } from './coalescer.ts';
 
@@ -36,7 +37,7 @@ async function turns(): Promise<void> {
 
 function coalescer(
   held: HeldFlush,
-  fields: { maxBatch?: number; maxUnderWay?: number; restMs?: number; turnShare?: () => number } = {},
+  fields: { maxBatch?: number; maxUnderWay?: number; turnShare?: () => number } = {},
 ) {
   const isPoisoned = (error: unknown) => error === REFUSED;
   return new Coalescer<number, string>({
@@ -242,24 +243,39 @@ describe('a coalescer', () => {
     expect(await Promise.all([first, second])).toHaveLength(2);
   });
 
-  it('rests after a batch where that is configured, but not when the next one is full', async () => {
-    const held = new HeldFlush();
-    const it = coalescer(held, { maxBatch: 3, restMs: 50 });
-    const answers = [it.submit(1)];
-    await turns();
-    await held.answer();
-    answers.push(it.submit(2), it.submit(3));
-    await turns();
-    expect(held.batches).toEqual([[1]]);
-    answers.push(it.submit(4));
-    await turns();
-    expect(held.batches).toEqual([[1], [2, 3, 4]]);
-    answers.push(it.submit(5));
-    await turns();
-    expect(held.batches).toHaveLength(2);
-    await held.answer();
-    await vi.waitFor(() => expect(held.batches[2]).toEqual([5]));
-    await held.answer();
-    expect(await Promise.all(answers)).toHaveLength(5);
+  describe('beside other replicas, with a quarter of the turns', () => {
+    const BATCH_MS = 20;
+    const beside = (held: HeldFlush) => coalescer(held, { maxBatch: 50, turnShare: () => 0.25 });
+
+    /** One batch, and how many are sent right after it. */
+    async function sentAfter(held: HeldFlush, first: number, next: number): Promise<Promise<string>[]> {
+      const it = beside(held);
+      const answers = Array.from({ length: first }, (_, item) => it.submit(item));
+      await turns();
+      for (let item = 0; item < next; item += 1) answers.push(it.submit(item));
+      await sleep(BATCH_MS);
+      await held.answer();
+      return answers;
+    }
+
+    it('rests after a batch as long as it took, so that the next one grows', async () => {
+      const held = new HeldFlush();
+      const answers = await sentAfter(held, 10, 10);
+      expect(held.batches).toHaveLength(1);
+      await vi.waitFor(() => expect(held.batches[1]).toHaveLength(10));
+      await held.answer();
+      expect(await Promise.all(answers)).toHaveLength(20);
+    });
+
+    it.each([
+      ['a batch of few requests', 7, 10],
+      ['a batch when the next one is full', 10, 50],
+    ])('does not rest after %s', async (_name, first, next) => {
+      const held = new HeldFlush();
+      const answers = await sentAfter(held, first, next);
+      expect(held.batches.map(({ length }) => length)).toEqual([first, next]);
+      await held.answer();
+      expect(await Promise.all(answers)).toHaveLength(first + next);
+    });
   });
 });

@@ -1,7 +1,7 @@
 /**
  * Many concurrent requests, one statement. A request joins the next batch; a batch is sent as soon as fewer than
- * `maxUnderWay` batches are in progress. There is no timer: the next batch collects while the current one runs, so a single
- * request is never delayed and many requests share their round trips. What waits is shared among the batches that may be sent
+ * `maxUnderWay` batches are in progress. The next batch collects while the current one runs, so a single request is not delayed
+ * and many requests share their round trips. What waits is shared among the batches that may be sent
  * (decision record 0080).
  *
  * What waits is sent beside the batches that are under way when it is not small beside them; else it waits for one of them to end.
@@ -9,17 +9,14 @@
  *
  * Where several replicas write, the batches of all of them queue for the same turns, and a batch that queues can't grow. So all replicas
  * together have no more under way than one alone would have: of three, a replica that takes half of the turns sends two at a time. One that
- * takes a quarter sends one, and rests as long as that one took, so that the next one grows meanwhile (decision record 0096).
- *
- * Where requests come steadily and some milliseconds do not matter, `restMs` keeps batches from becoming too small:
- * after a batch was sent, the next one waits for this time unless it is full.
+ * takes a quarter sends one, and rests as long as that one took, so that the next one grows meanwhile (decision record 0096). That is the
+ * only timer, and only behind a batch of many requests.
  *
  * A batch that the database refuses is run again one by one, so that a poisoned request fails alone.
  */
 export interface CoalescerOptions<Item, Result> {
   readonly maxBatch: number;
   readonly maxUnderWay: number;
-  readonly restMs?: number;
   /** Which part of all turns to write this replica takes (turn-share.ts); all of them unless given. */
   readonly turnShare?: () => number;
   /** Returns a result for every item, in order. */
@@ -74,7 +71,7 @@ export class Coalescer<Item, Result> {
   }
 
   #send(): void {
-    const { maxBatch, restMs } = this.#options;
+    const { maxBatch } = this.#options;
     const most = this.#mostUnderWay;
     while (this.#queue.length > 0 && this.#underWay < most) {
       if (this.#resting && this.#queue.length < maxBatch) return;
@@ -82,7 +79,6 @@ export class Coalescer<Item, Result> {
       const batch = this.#queue.splice(0, Math.min(maxBatch, this.#share(most - this.#underWay)));
       this.#underWay += 1;
       this.#itemsUnderWay += batch.length;
-      if (restMs !== undefined && !this.#resting) this.#rest(restMs);
       const sentAt = performance.now();
       void this.#run(batch).finally(() => {
         this.#underWay -= 1;
