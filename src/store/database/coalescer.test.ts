@@ -258,7 +258,7 @@ describe('a coalescer', () => {
       return answers;
     }
 
-    it('rests after a batch as long as it took, so that the next one grows', async () => {
+    it('rests after a batch for a part of the time that it took, so that the next one grows', async () => {
       const held = new HeldFlush();
       const answers = await sentAfter(held, 10, 10);
       expect(held.batches).toHaveLength(1);

@@ -9,8 +9,8 @@
  *
  * Where several replicas write, the batches of all of them queue for the same turns, and a batch that queues can't grow. So all replicas
  * together have no more under way than one alone would have: of three, a replica that takes half of the turns sends two at a time. One that
- * takes a quarter sends one, and rests as long as that one took, so that the next one grows meanwhile (decision record 0096). That is the
- * only timer, and only behind a batch of many requests.
+ * takes a quarter sends one, and rests for 0.6 of the time that it took, so that the next one grows meanwhile (decision record 0096). That is
+ * the only timer, and only behind a batch of many requests.
  *
  * A batch that the database refuses is run again one by one, so that a poisoned request fails alone.
  */
@@ -29,8 +29,8 @@ export interface CoalescerOptions<Item, Result> {
 const SMALLEST_SHARE = 32;
 /** Of each of two replicas two of three are under way, of three replicas one of each. */
 const ROUNDED_UP = 0.75;
-/** Of all replicas: one that commits, and one that is made meanwhile. */
-const ENOUGH_OF_ALL = 2;
+/** Of all replicas: one that commits, one that is made meanwhile, and sometimes one that waits. */
+const ENOUGH_OF_ALL = 2.5;
 /** A smaller batch is of few callers, who gain nothing by a rest. */
 const SMALLEST_TO_REST_AFTER = 8;
 const LONGEST_REST_MS = 20;
