@@ -14,6 +14,7 @@ export const NO_HASH = '0'.repeat(64);
 const ID_BYTES = 8;
 const LEAF_BYTES = 32;
 const ENTRY_BYTES = ID_BYTES + LEAF_BYTES;
+const TWO_TO_32 = 2 ** 32;
 
 export interface BlockHeader {
   readonly blockNo: number;
@@ -49,9 +50,12 @@ export interface Checkpoint extends CheckpointClaim {
   readonly signature: string;
 }
 
+/** What is hashed before the canonical JSON of an event. */
+export const LEAF_START = 'ingot audit event 1\n';
+
 /** `canonicalEvent` is the event in canonical JSON. */
 export function leafOf(canonicalEvent: string): string {
-  return hash('sha256', `ingot audit event 1\n${canonicalEvent}`, 'hex');
+  return hash('sha256', `${LEAF_START}${canonicalEvent}`, 'hex');
 }
 
 export interface Leaf {
@@ -63,7 +67,9 @@ export interface Leaf {
 export function packLeaves(leaves: readonly Leaf[]): Buffer {
   const packed = Buffer.alloc(leaves.length * ENTRY_BYTES);
   leaves.forEach(({ eventId, leaf }, index) => {
-    packed.writeBigInt64BE(BigInt(eventId), index * ENTRY_BYTES);
+    const high = Math.floor(eventId / TWO_TO_32);
+    packed.writeInt32BE(high, index * ENTRY_BYTES);
+    packed.writeUInt32BE(eventId - high * TWO_TO_32, index * ENTRY_BYTES + 4);
     packed.write(leaf, index * ENTRY_BYTES + ID_BYTES, 'hex');
   });
   return packed;

@@ -1,12 +1,5 @@
 /** The rows of the hash chain: blocks, the checkpoints that sign them, and the keys that signed. They are only ever added. */
-import {
-  type Block,
-  type ChainKey,
-  type Checkpoint,
-  type Leaf,
-  packLeaves,
-  unpackLeaves,
-} from '../../audit/chain.ts';
+import { type Block, type ChainKey, type Checkpoint, type Leaf, unpackLeaves } from '../../audit/chain.ts';
 import type { Session } from '../database/database.ts';
 import { timeText } from './sealed-event.ts';
 
@@ -132,7 +125,8 @@ const INSERT_BLOCK = `
 export async function insertBlock(
   session: Session,
   block: Block,
-  leaves: readonly Leaf[],
+  /** Packed. */
+  leaves: Buffer,
   checkpoint: Checkpoint,
 ): Promise<void> {
   await session.run('insert-audit-block', INSERT_BLOCK, [
@@ -146,7 +140,7 @@ export async function insertBlock(
     block.root,
     block.sealedAt,
     block.hash,
-    packLeaves(leaves),
+    leaves,
     checkpoint.events,
     checkpoint.signedAt,
     checkpoint.keyId,

@@ -13,8 +13,6 @@ import {
   blockHash,
   type Checkpoint,
   checkpointText,
-  type Leaf,
-  leafOf,
   NO_HASH,
   packLeaves,
   rootOf,
@@ -23,7 +21,7 @@ import { BackgroundLoop, type LoopWatch, type PassResult } from '../../time/repe
 import type { Database, Session } from '../database/database.ts';
 import { recordChange } from '../events/record-change.ts';
 import { blockHashAt, insertBlock, lastBlock, lastCheckpoint, readAuditHead } from './audit-chain.ts';
-import { readSealable } from './sealed-event.ts';
+import { readTimedLeaves, type TimedLeaf } from './sealed-event.ts';
 import { type KeyRotation, SigningKey, type SigningKeyOptions } from './signing-key.ts';
 
 const MAX_EVENTS = 1_000;
@@ -185,7 +183,8 @@ export class AuditSealer {
       return null;
     }
     const now = this.#options.now();
-    const block = newBlock(last, leaves, rootOf(packLeaves(leaves)), now);
+    const packed = packLeaves(leaves);
+    const block = newBlock(last, leaves, rootOf(packed), now);
     const before = await lastCheckpoint(session);
     const claim = {
       blockNo: block.blockNo,
@@ -195,7 +194,7 @@ export class AuditSealer {
       keyId: key.keyId,
     };
     const checkpoint = { ...claim, signature: key.sign(checkpointText(claim)) };
-    await insertBlock(session, block, leaves, checkpoint);
+    await insertBlock(session, block, packed, checkpoint);
     return { checkpoint, events: leaves.length };
   }
 
@@ -238,10 +237,6 @@ function stamp(at: Date): string {
   return at.toISOString().replace(/Z$/, '000Z');
 }
 
-interface TimedLeaf extends Leaf {
-  readonly at: string;
-}
-
 /**
  * The leaves of the next events. An event_id is a position without gaps, so it does not matter that each part is read in a snapshot of
  * its own. The text of events is several times as large as their leaves, and is dropped before the next part is read.
@@ -250,22 +245,28 @@ async function readLeaves(session: Session, after: number): Promise<TimedLeaf[]>
   const leaves: TimedLeaf[] = [];
   while (leaves.length < MAX_EVENTS) {
     const from = leaves.at(-1)?.eventId ?? after;
-    const events = await readSealable(session, from, Number.MAX_SAFE_INTEGER, EVENTS_AT_ONCE);
-    for (const { eventId, at, canonical } of events) leaves.push({ eventId, at, leaf: leafOf(canonical) });
-    if (events.length < EVENTS_AT_ONCE) break;
+    const next = await readTimedLeaves(session, from, EVENTS_AT_ONCE);
+    leaves.push(...next);
+    if (next.length < EVENTS_AT_ONCE) break;
   }
   return leaves;
 }
 
 function newBlock(last: Block | null, leaves: readonly TimedLeaf[], root: string, now: Date): Block {
-  const times = leaves.map(({ at }) => at).toSorted();
+  const first = leaves[0];
+  let firstAt = first?.at ?? '';
+  let lastAt = firstAt;
+  for (const { at } of leaves) {
+    if (at < firstAt) firstAt = at;
+    if (at > lastAt) lastAt = at;
+  }
   const header = {
     blockNo: (last?.blockNo ?? 0) + 1,
-    firstEventId: leaves[0]?.eventId ?? 0,
+    firstEventId: first?.eventId ?? 0,
     lastEventId: leaves.at(-1)?.eventId ?? 0,
     events: leaves.length,
-    firstAt: times[0] ?? '',
-    lastAt: times.at(-1) ?? '',
+    firstAt,
+    lastAt,
     previousHash: last?.hash ?? NO_HASH,
     root,
     sealedAt: stamp(now),

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cloneDatabase, type TestDatabase } from '../../../test/parts/postgres.ts';
 import { canonicalJson } from '../../audit/canonical-json.ts';
+import { leafOf } from '../../audit/chain.ts';
 import { Database } from '../database/database.ts';
-import { EVENT_COLUMNS, readSealable, timeText } from './sealed-event.ts';
+import { EVENT_COLUMNS, readSealable, readTimedLeaves, timeText } from './sealed-event.ts';
 
 let cloned: TestDatabase;
 let database: Database;
@@ -61,10 +62,12 @@ async function expected(after: number): Promise<string[]> {
   });
 }
 
+/** The leaves, which are made without these texts, are those of the same texts. */
 async function sealed(after: number): Promise<string[]> {
-  return (await readSealable(database, after, Number.MAX_SAFE_INTEGER, 100)).map(
-    ({ canonical }) => canonical,
-  );
+  const events = await readSealable(database, after, Number.MAX_SAFE_INTEGER, 100);
+  const leaves = events.map(({ eventId, at, canonical }) => ({ eventId, at, leaf: leafOf(canonical) }));
+  expect(await readTimedLeaves(database, after, 100)).toEqual(leaves);
+  return events.map(({ canonical }) => canonical);
 }
 
 const PLAIN: Row = { comment: 'plain', metadata: '{"bb": 1, "a": [1.50, true, null]}', machineId: 'm-1' };

@@ -1,5 +1,7 @@
 /** An event as its leaf is made of it: every stored column, in canonical JSON. Columns without a value are left out. */
+import { CanonicalBytes } from '../../audit/canonical-bytes.ts';
 import { canonicalJson } from '../../audit/canonical-json.ts';
+import { LEAF_START, type Leaf } from '../../audit/chain.ts';
 import type { Session } from '../database/database.ts';
 
 /** In the order of canonical JSON. `json` columns are stored as JSON; a new column of `events` needs its row here. */
@@ -60,12 +62,26 @@ export async function readSealable(
   upTo: number,
   limit: number,
 ): Promise<SealedEvent[]> {
-  const rows = await session.run<EventRow>(
+  return (await readRows(session, after, upTo, limit)).map(sealedEvent);
+}
+
+/** A leaf with the time of its event: in UTC, with microseconds. */
+export interface TimedLeaf extends Leaf {
+  readonly at: string;
+}
+
+/** The leaves of the same events, of which no text is made. */
+export async function readTimedLeaves(session: Session, after: number, limit: number): Promise<TimedLeaf[]> {
+  const rows = await readRows(session, after, Number.MAX_SAFE_INTEGER, limit);
+  return rows.map((row) => ({ eventId: Number(row.event_id), at: String(row.at), leaf: leafOfRow(row) }));
+}
+
+function readRows(session: Session, after: number, upTo: number, limit: number): Promise<EventRow[]> {
+  return session.run<EventRow>(
     'read-sealable-events',
     `${SELECT} WHERE event_id > $1 AND event_id <= $2 ORDER BY event_id LIMIT $3`,
     [after, upTo, limit],
   );
-  return rows.map(sealedEvent);
 }
 
 /** Without a list of its members: every event of the log is written once in this form. */
@@ -84,4 +100,30 @@ function sealedEvent(row: EventRow): SealedEvent {
     actorId: String(row.actor_id),
     canonical: `{${members}}`,
   };
+}
+
+const FIELDS = COLUMNS.map(([column, type]) => ({
+  column: column as keyof EventRow,
+  type,
+  first: `"${column}":`,
+  next: `,"${column}":`,
+}));
+const bytes = new CanonicalBytes();
+
+function leafOfRow(row: EventRow): string {
+  bytes.start();
+  bytes.plain(LEAF_START);
+  bytes.plain('{');
+  let isFirst = true;
+  for (const { column, type, first, next } of FIELDS) {
+    const value = row[column];
+    if (value === null) continue;
+    bytes.plain(isFirst ? first : next);
+    isFirst = false;
+    if (typeof value === 'number') bytes.plain(String(value));
+    else if (type === 'json') bytes.json(value);
+    else bytes.text(value);
+  }
+  bytes.plain('}');
+  return bytes.sha256();
 }
