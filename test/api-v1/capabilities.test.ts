@@ -41,6 +41,7 @@ beforeAll(async () => {
     approvalRules: [],
     newOperationId: () => fresh('op'),
     wake: () => {},
+    onStarted: () => {},
     stepDefaults: { timeoutSeconds: 600, maxRetries: 1 },
   };
 });

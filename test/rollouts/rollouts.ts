@@ -87,6 +87,7 @@ export class Rollouts {
       stepDefaults: { timeoutSeconds: 60, maxRetries: 0 },
       now: () => new Date(),
       wake: () => {},
+      onStarted: () => {},
       notifyCancel: () => {},
       keepalives: { read: async (agents) => agents.map(() => null) },
     };

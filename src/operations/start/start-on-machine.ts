@@ -28,6 +28,8 @@ export interface StartDependencies {
   readonly approvalRules: readonly ApprovalRule[];
   /** Makes this replica claim the new operation at once. */
   readonly wake: () => void;
+  /** A new operation is stored. */
+  readonly onStarted: (operation: Operation) => void;
 }
 
 export interface MachineCall {
@@ -70,7 +72,7 @@ export interface StartRules {
 }
 
 export async function startOnMachine(
-  { starter, providers, newOperationId, approvalRules, wake }: StartDependencies,
+  { starter, providers, newOperationId, approvalRules, wake, onStarted }: StartDependencies,
   call: MachineCall,
   rules: StartRules,
 ): Promise<Operation> {
@@ -98,6 +100,7 @@ export async function startOnMachine(
       return { operationId: newOperationId(), ...decided, approval };
     },
   });
+  if (!started.replayed) onStarted(started.operation);
   if (!started.replayed && !started.claimed) wake();
   return started.operation;
 }

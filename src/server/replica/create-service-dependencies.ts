@@ -35,10 +35,11 @@ export function createServiceDependencies(
 ): ServerDependencies {
   const { database } = store;
   const budgets = new BudgetBook(configuredBudgets(configuration.budgets));
+  const changes = new OperationChanges(store.watching);
   return {
     ...store,
     providers,
-    changes: new OperationChanges(store.watching),
+    changes,
     registrar: new MachineRegistrar(database),
     starter: new OperationStarter(database, budgets, {
       claims: dispatcher.claimsAtStart,
@@ -58,6 +59,7 @@ export function createServiceDependencies(
     newConsoleSessionId: () => sortableId('console', Date.now(), randomBytes(10)),
     newRolloutId: () => sortableId('ro', Date.now(), randomBytes(10)),
     wake: () => dispatcher.wake(),
+    onStarted: (operation) => changes.started(operation),
     notifyCancel: (operationId) => dispatcher.cancelRequested(operationId),
     tokensChanged,
     audit: { key: audit.key, rotateKey: audit.rotateKey, heads: audit.heads },

@@ -13,7 +13,7 @@ import { readEvents, type StoredEvent } from './event-log.ts';
 
 /** The loop, as the log and /readyz name it. */
 const READING = 'reading events';
-const KEEP = 10_000;
+const KEEP = 4_000;
 const BATCH = 1_000;
 const NOTHING: readonly StoredEvent[] = [];
 /** Events are also read without a notification, in case one was lost. */

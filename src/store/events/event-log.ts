@@ -36,63 +36,34 @@ export interface StoredEvent extends LoggedEvent {
   readonly snapshot: OperationProgress | null;
 }
 
-interface LoggedEventRow {
-  event_id: number;
-  at: Date;
-  kind: EventKind;
-  subject: string;
-  from_state: string;
-  to_state: string;
-  actor_kind: ActorKind;
-  actor_id: string;
-  comment: string;
-  metadata: string;
-  machine_id: string | null;
-  operation_id: string | null;
-  address: string | null;
-  request_id: string | null;
-  via: string | null;
-  changes: FieldChange[] | null;
-}
+/** As it is read: under the names that it has here, so that no second object is made of a row. */
+type LoggedEventRow = Omit<LoggedEvent, 'changes'> & { changes: readonly FieldChange[] | null };
+type EventRow = LoggedEventRow & { snapshot: Parameters<typeof progressFromStored>[0] | null };
+type Row<Columns> = Columns & Record<string, unknown>;
 
-interface EventRow extends LoggedEventRow {
-  snapshot: Parameters<typeof progressFromStored>[0] | null;
-}
+const COLUMNS = `event_id AS "eventId", at, kind, subject, from_state AS "from", to_state AS "to", actor_kind AS "actorKind",
+  actor_id AS "actorId", comment, metadata::text AS metadata, machine_id AS "machineId", operation_id AS "operationId", address,
+  request_id AS "requestId", via, changes`;
 
-const COLUMNS = `event_id, at, kind, subject, from_state, to_state, actor_kind, actor_id, comment,
-  metadata::text AS metadata, machine_id, operation_id, address, request_id, via, changes`;
+const NO_CHANGES: readonly FieldChange[] = [];
 
 function loggedEventOf(row: LoggedEventRow): LoggedEvent {
-  return {
-    eventId: row.event_id,
-    at: row.at,
-    kind: row.kind,
-    subject: row.subject,
-    from: row.from_state,
-    to: row.to_state,
-    actorKind: row.actor_kind,
-    actorId: row.actor_id,
-    comment: row.comment,
-    metadata: row.metadata,
-    machineId: row.machine_id,
-    operationId: row.operation_id,
-    address: row.address,
-    requestId: row.request_id,
-    via: row.via,
-    changes: row.changes ?? [],
-  };
+  row.changes ??= NO_CHANGES;
+  return row as LoggedEvent;
+}
+
+function storedEventOf(row: EventRow): StoredEvent {
+  if (row.snapshot !== null) row.snapshot = progressFromStored(row.snapshot);
+  return loggedEventOf(row) as StoredEvent;
 }
 
 export async function readEvents(session: Session, after: number, limit: number): Promise<StoredEvent[]> {
-  const rows = await session.run<EventRow & Record<string, unknown>>(
+  const rows = await session.run<Row<EventRow>>(
     'read-events',
     `SELECT ${COLUMNS}, snapshot FROM events WHERE event_id > $1 ORDER BY event_id LIMIT $2`,
     [after, limit],
   );
-  return rows.map((row) => ({
-    ...loggedEventOf(row),
-    snapshot: row.snapshot === null ? null : progressFromStored(row.snapshot),
-  }));
+  return rows.map(storedEventOf);
 }
 
 export interface EventPageRequest {
@@ -114,7 +85,7 @@ export async function listEvents(
   const condition =
     filter === null ? { text: 'TRUE', values: [] } : filterToSql(filter, EVENT_FILTER_COLUMNS, 3);
   const within = inScope(scope, 'machine_id', 3 + condition.values.length);
-  const rows = await session.run<LoggedEventRow & Record<string, unknown>>(
+  const rows = await session.run<Row<LoggedEventRow>>(
     '',
     `SELECT ${COLUMNS} FROM events
      WHERE event_id < $1 AND kind <> ALL($2::text[]) AND (${condition.text}) AND ${within.text}
@@ -130,7 +101,7 @@ export async function lastEventOf(
   kind: EventKind,
   subject: string,
 ): Promise<LoggedEvent | null> {
-  const [row] = await session.run<LoggedEventRow & Record<string, unknown>>(
+  const [row] = await session.run<Row<LoggedEventRow>>(
     'last-event-of',
     `SELECT ${COLUMNS} FROM events WHERE kind = $1 AND subject = $2 ORDER BY event_id DESC LIMIT 1`,
     [kind, subject],

@@ -65,29 +65,44 @@ function shortened<T extends unknown[]>(values: T, defaults: Readonly<T>): Parti
 
 export function progressFromStored(stored: OperationProgress | StoredProgress): OperationProgress {
   if (!Array.isArray(stored)) return stored;
-  const [status, current, steps, startedAt, finishedAt, waitingFor, cancelRequested, error, approval] =
-    completed<Values>(stored, DEFAULTS);
-  return {
+  const [
     status,
     current,
-    error,
-    waitingFor,
-    cancelRequested,
-    ...(approval !== null && { approval }),
+    steps,
     startedAt,
     finishedAt,
-    steps: steps.map(stepFromStored),
+    waitingFor,
+    cancelRequested,
+    error,
+    approval,
+  ]: Partial<Values> = stored;
+  return {
+    status: status ?? DEFAULTS[0],
+    current: current ?? DEFAULTS[1],
+    error: error ?? null,
+    waitingFor: waitingFor ?? DEFAULTS[5],
+    cancelRequested: cancelRequested ?? DEFAULTS[6],
+    ...(approval && { approval }),
+    startedAt: startedAt ?? null,
+    finishedAt: finishedAt ?? null,
+    steps: (steps ?? DEFAULTS[2]).map(stepFromStored),
   };
 }
 
-function stepFromStored(stored: StoredStep): StepProgress {
-  const [state, attempts, startedAt, progress, finishedAt, message] = completed<StepValues>(
-    stored,
-    STEP_DEFAULTS,
-  );
-  return { state, attempts, startedAt, finishedAt, message, progress };
-}
-
-function completed<T extends unknown[]>(values: Partial<T>, defaults: Readonly<T>): T {
-  return [...values, ...defaults.slice(values.length)] as T;
+function stepFromStored([
+  state,
+  attempts,
+  startedAt,
+  progress,
+  finishedAt,
+  message,
+]: StoredStep): StepProgress {
+  return {
+    state: state ?? STEP_DEFAULTS[0],
+    attempts: attempts ?? STEP_DEFAULTS[1],
+    startedAt: startedAt ?? null,
+    finishedAt: finishedAt ?? null,
+    message: message ?? STEP_DEFAULTS[5],
+    progress: progress ?? STEP_DEFAULTS[3],
+  };
 }

@@ -41,7 +41,8 @@ export interface Change {
 export interface WatchedChanges {
   readonly api: 'v1' | 'v2';
   readonly filter: string;
-  readonly matches: Predicate<Operation>;
+  /** Null: every operation does. */
+  readonly matches: Predicate<Operation> | null;
   readonly scope: Scope | null;
   readonly messageOf: (change: Change) => MessageInitShape<DescMessage>;
 }
@@ -60,11 +61,11 @@ const SHOWN_AS = {
 } as const satisfies Partial<Record<EventKind, ChangeKind>>;
 
 function shownAs(kind: EventKind): ChangeKind | null {
-  return kind in SHOWN_AS ? SHOWN_AS[kind as keyof typeof SHOWN_AS] : null;
+  return (SHOWN_AS as Partial<Record<EventKind, ChangeKind>>)[kind] ?? null;
 }
 
-/** How many operations are kept in memory; others are read again. */
-const MAX_BASES = 10_000;
+/** Twice as many operations at most are kept in memory; others are read again. */
+const MAX_BASES = 2_000;
 
 export class OperationChanges {
   readonly #database: Session;
@@ -74,14 +75,25 @@ export class OperationChanges {
   /** By the batch of the feed, which watchers at the same position share. */
   readonly #shown = new WeakMap<Events, Promise<readonly ShownEvent[]>>();
   readonly #batches = new WeakMap<Events, Map<string, Promise<SharedBatch>>>();
-  readonly #messages = {
-    v1: new WeakMap<StoredEvent, SharedMessage>(),
-    v2: new WeakMap<StoredEvent, SharedMessage>(),
-  };
+  #watchers = 0;
 
   constructor(database: Session) {
     this.#database = database;
     this.#bases = new OperationBases(database);
+  }
+
+  /** Where there are watchers, what the first events of an operation are about need not be read: this replica has just started it. */
+  started(operation: Operation): void {
+    if (this.#watchers > 0) this.#bases.keep(operation);
+  }
+
+  /** From now on there is one watcher more; returns what ends that. */
+  watch(): () => void {
+    this.#watchers += 1;
+    return () => {
+      this.#watchers -= 1;
+      if (this.#watchers === 0) this.#bases.clear();
+    };
   }
 
   batch(events: Events, watched: WatchedChanges): Promise<SharedBatch> {
@@ -109,11 +121,12 @@ export class OperationChanges {
 
   /** The same changes for one reader. */
   async read(events: Events, watched: WatchedChanges): Promise<readonly Change[]> {
-    return (await this.#matching(events, watched)).map((shown) => shown.change);
+    return (await this.#matching(events, watched)).map((shown) => shown.change());
   }
 
   async #matching(events: Events, { matches, scope }: WatchedChanges): Promise<readonly ShownEvent[]> {
-    const shown = (await this.#showable(events)).filter((event) => event.matches(matches));
+    const showable = await this.#showable(events);
+    const shown = matches === null ? showable : showable.filter((event) => event.matches(matches));
     if (scope === null || shown.length === 0) return shown;
     const visible = await eventsInScope(
       this.#database,
@@ -142,12 +155,9 @@ export class OperationChanges {
     });
   }
 
-  #message({ event, base }: ShownEvent, { api, scope, messageOf }: WatchedChanges): SharedMessage {
-    const known = scope === null ? this.#messages[api].get(event) : undefined;
-    if (known) return known;
-    const message = new SharedMessage(() => messageOf(new ShownEvent(event, base).change));
-    if (scope === null) this.#messages[api].set(event, message);
-    return message;
+  #message(shown: ShownEvent, { api, scope, messageOf }: WatchedChanges): SharedMessage {
+    const make = () => messageOf(shown.change());
+    return scope === null ? shown.shared(api, make) : new SharedMessage(make);
   }
 }
 
@@ -155,40 +165,46 @@ export class OperationChanges {
 class ShownEvent {
   readonly event: StoredEvent;
   readonly base: Operation;
-  #operation: Operation | null = null;
+  readonly #messages: { v1: SharedMessage | null; v2: SharedMessage | null } = { v1: null, v2: null };
 
   constructor(event: StoredEvent, base: Operation) {
     this.event = event;
     this.base = base;
   }
 
-  get operation(): Operation {
-    this.#operation ??=
-      this.event.snapshot === null ? this.base : operationAt(this.base, this.event.snapshot);
-    return this.#operation;
+  /** What all watchers of one API receive who have no scope. */
+  shared(api: 'v1' | 'v2', make: () => MessageInitShape<DescMessage>): SharedMessage {
+    this.#messages[api] ??= new SharedMessage(make);
+    return this.#messages[api];
   }
 
   /** A change by which an operation stops matching a filter on its phase is sent, too. */
   matches(matches: Predicate<Operation>): boolean {
-    return matches(this.operation) || matches(this.#before());
+    const operation = this.#operation();
+    return matches(operation) || matches(this.#before(operation));
   }
 
-  #before(): Operation {
+  #before(operation: Operation): Operation {
     const { kind, from } = this.event;
     const known = kind === 'operation' && from in operationLifecycle.states;
-    return known ? { ...this.operation, status: from as OperationStatus } : this.operation;
+    return known ? { ...operation, status: from as OperationStatus } : operation;
   }
 
-  get change(): Change {
+  change(): Change {
     const { at, comment, eventId, subject, kind } = this.event;
     return {
       at,
       kind: shownAs(kind) ?? 'operation',
-      operation: this.operation,
+      operation: this.#operation(),
       message: comment,
       cursor: cursorOf('events', [eventId, 0]),
       step: kind === 'operation' ? '' : subject,
     };
+  }
+
+  /** Made each time: who is late finds the bytes, and thousands of operations need not be kept for them. */
+  #operation(): Operation {
+    return this.event.snapshot === null ? this.base : operationAt(this.base, this.event.snapshot);
   }
 }
 
@@ -218,26 +234,50 @@ export class SharedReads<Result> {
   }
 }
 
-/** The part of operations that never changes. */
+/** The part of operations that never changes: of those that were asked for last, and of those before. */
 class OperationBases {
   readonly #database: Session;
-  readonly #known = new Map<string, Operation>();
+  #last = new Map<string, Operation>();
+  #before = new Map<string, Operation>();
 
   constructor(database: Session) {
     this.#database = database;
   }
 
-  async read(ids: readonly string[]): Promise<ReadonlyMap<string, Operation>> {
-    const wanted = new Set(ids);
-    const missing = [...wanted].filter((id) => !this.#known.has(id));
-    const found = missing.length === 0 ? null : await findOperations(this.#database, missing);
-    const bases = new Map<string, Operation>();
-    for (const id of wanted) {
-      const base = found?.get(id) ?? this.#known.get(id);
-      if (base) bases.set(id, base);
+  keep(operation: Operation): void {
+    if (this.#last.size >= MAX_BASES) {
+      this.#before = this.#last;
+      this.#last = new Map();
     }
-    if (this.#known.size + bases.size > MAX_BASES) this.#known.clear();
-    for (const [id, base] of bases) this.#known.set(id, base);
+    this.#last.set(operation.operationId, operation);
+  }
+
+  clear(): void {
+    this.#last = new Map();
+    this.#before = new Map();
+  }
+
+  async read(ids: readonly string[]): Promise<ReadonlyMap<string, Operation>> {
+    const bases = new Map<string, Operation>();
+    const missing = new Set<string>();
+    for (const id of ids) {
+      const known = bases.get(id) ?? this.#known(id);
+      if (known) bases.set(id, known);
+      else missing.add(id);
+    }
+    if (missing.size === 0) return bases;
+    for (const [id, operation] of await findOperations(this.#database, [...missing])) {
+      this.keep(operation);
+      bases.set(id, operation);
+    }
     return bases;
+  }
+
+  #known(id: string): Operation | undefined {
+    const last = this.#last.get(id);
+    if (last) return last;
+    const before = this.#before.get(id);
+    if (before) this.keep(before);
+    return before;
   }
 }

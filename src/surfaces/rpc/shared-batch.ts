@@ -28,6 +28,11 @@ export class SharedMessage {
     return this.#bytes;
   }
 
+  /** The same bytes are in a batch: those of their own are not kept beside it. */
+  isPartOf(joined: Buffer): void {
+    this.#bytes = joined;
+  }
+
   /** For callers that may not see how a connection failed. */
   get plain(): SharedMessage {
     this.#plain ??= new SharedMessage(() => withoutDetailsIn(this.#make()));
@@ -63,8 +68,14 @@ export class SharedBatch {
   framed(encode: Encode): Buffer {
     if (this.#joined === null) {
       const parts = this.#shared.map((shared) => shared.bytes(encode));
-      const [first] = parts;
-      this.#joined = first && parts.length === 1 ? first : Buffer.concat(parts);
+      const joined = Buffer.concat(parts);
+      let start = 0;
+      this.#shared.forEach((shared, index) => {
+        const end = start + (parts[index]?.length ?? 0);
+        shared.isPartOf(joined.subarray(start, end));
+        start = end;
+      });
+      this.#joined = joined;
     }
     return this.#joined;
   }

@@ -46,7 +46,7 @@ export async function* watchChanges(
 ): AsyncGenerator<MessageInitShape<DescMessage> | SharedBatch> {
   const { api, schema, scope, messageOf } = call;
   const filter = readFilter(call.filter, schema);
-  const matches = filter === null ? () => true : filterPredicate(filter);
+  const matches = filter === null ? null : filterPredicate(filter);
   const watched = { api, filter: call.filter, matches, scope, messageOf };
   const cursor = readCursor('events', call.cursor);
   if (cursor !== null) {
@@ -155,9 +155,14 @@ async function* changes(
   watched: WatchedChanges,
   signal: AbortSignal,
 ): AsyncGenerator<SharedBatch> {
-  for await (const events of dependencies.feed.follow(after, signal)) {
-    if (events.length === 0) continue;
-    const batch = await dependencies.changes.batch(events, watched);
-    if (!batch.isEmpty) yield batch;
+  const end = dependencies.changes.watch();
+  try {
+    for await (const events of dependencies.feed.follow(after, signal)) {
+      if (events.length === 0) continue;
+      const batch = await dependencies.changes.batch(events, watched);
+      if (!batch.isEmpty) yield batch;
+    }
+  } finally {
+    end();
   }
 }
