@@ -8,12 +8,16 @@ export function sortableId(prefix: string, now: number, random: Uint8Array): str
   if (random.length !== 10) throw new RangeError('sortableId needs 10 random bytes');
   let text = digits(Math.floor(now / 2 ** 25), 5) + digits(now % 2 ** 25, 5);
   // Five bytes are eight digits; they are read in two parts of 20 bits, because bitwise operators take 32.
-  for (const at of [0, 5]) {
-    const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0] = random.subarray(at, at + 5);
-    text += digits((first << 12) | (second << 4) | (third >> 4), 4);
-    text += digits(((third & 15) << 16) | (fourth << 8) | fifth, 4);
+  for (let at = 0; at < 10; at += 5) {
+    const third = byte(random, at + 2);
+    text += digits((byte(random, at) << 12) | (byte(random, at + 1) << 4) | (third >> 4), 4);
+    text += digits(((third & 15) << 16) | (byte(random, at + 3) << 8) | byte(random, at + 4), 4);
   }
   return `${prefix}-${text}`;
+}
+
+function byte(bytes: Uint8Array, at: number): number {
+  return bytes[at] ?? 0;
 }
 
 /** The last `count` digits in base 32. */

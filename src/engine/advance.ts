@@ -49,10 +49,11 @@ function currentStep(job: Job): Step {
 function startAttempt<Change>(builder: MoveBuilder<Change>, index: number, now: Date): MoveBuilder<Change> {
   const step = builder.job.steps[index];
   if (!step) throw new RangeError(`job ${builder.job.id} has no step ${index}`);
+  const startedAt = now.toISOString();
   const fields = {
     attempts: step.attempts + 1,
-    attemptStartedAt: now.toISOString(),
-    startedAt: step.startedAt ?? now.toISOString(),
+    attemptStartedAt: startedAt,
+    startedAt: step.startedAt ?? startedAt,
     finishedAt: null,
     message: '',
     progress: 0,

@@ -30,9 +30,11 @@ export function unstorablePath(value: unknown): readonly string[] | null {
       open.push({ value: current.value, path: [...path.slice(0, -1), current.case] });
       continue;
     }
-    for (const [key, entry] of entriesOf(current)) {
+    for (const key of keysOf(current)) {
+      const entry = (current as Readonly<Record<string | number, unknown>>)[key];
       // A list may have 100,000 texts: a path for each would cost more than decoding them.
-      if (typeof entry === 'string' && isStorable(entry) && isStorableKey(key)) continue;
+      if (isStorableKey(key) && (typeof entry === 'string' ? isStorable(entry) : typeof entry !== 'object'))
+        continue;
       const inner = [...path, String(key)];
       if (!isStorableKey(key)) return inner;
       open.push({ value: entry, path: inner });
@@ -42,8 +44,8 @@ export function unstorablePath(value: unknown): readonly string[] | null {
 }
 
 /** Indexes of lists stay numbers. */
-function entriesOf(value: object): Iterable<[string | number, unknown]> {
-  return Array.isArray(value) ? value.entries() : Object.entries(value);
+function keysOf(value: object): Iterable<string | number> {
+  return Array.isArray(value) ? value.keys() : Object.keys(value);
 }
 
 function isStorableKey(key: string | number): boolean {

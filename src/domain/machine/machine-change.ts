@@ -61,6 +61,7 @@ const LAYERS = {
 } as const satisfies Record<string, Lifecycle<string, string>>;
 
 type LayerName = keyof typeof LAYERS;
+const LAYER_NAMES = Object.keys(LAYERS) as LayerName[];
 
 export interface ChangeCause {
   readonly at: Date;
@@ -77,7 +78,7 @@ export interface ChangedMachine {
 export function mergeChanges(first: MachineChange, second: MachineChange): MachineChange {
   const conditions = [...(first.conditions ?? []), ...(second.conditions ?? [])];
   const merged: MachineChange = Object.assign({}, first, second, { conditions });
-  const kept = (Object.keys(LAYERS) as LayerName[]).filter((name) => {
+  const kept = LAYER_NAMES.filter((name) => {
     const to = first[name]?.to;
     return to !== undefined && second[name] !== undefined && !applicable(second[name], to);
   });
@@ -111,7 +112,7 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
   }
   const maintenance = maintenanceAfter(machine, phase, change.maintenance, cause.at);
   if (maintenance !== machine.maintenance) next = { ...next, maintenance };
-  for (const name of Object.keys(LAYERS) as LayerName[]) {
+  for (const name of LAYER_NAMES) {
     for (let layer = change[name] as AnyLayerChange; layer; ) {
       const before = next[name];
       const applied = applicable(layer, before);

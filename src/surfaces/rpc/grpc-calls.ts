@@ -92,8 +92,7 @@ class GrpcCalls {
 
   #run({ method }: Target, exchange: GrpcExchange, admitted: AdmittedCall, bytes: Buffer): void {
     const { dependencies } = this.#options;
-    const decode = isDecodedInTurns(method, bytes.length) ? binaryInSlices : decodeMessage;
-    const call = new ReadCall(admitted, exchange, () => decode(method, bytes));
+    const call = new ReadCall(admitted, exchange, { method, bytes });
     const done =
       method.methodKind === 'unary'
         ? this.#unary(method, exchange, call)
@@ -132,7 +131,12 @@ function fail(exchange: GrpcExchange, error: unknown): void {
   exchange.fail(statusFor(error));
 }
 
-/** A call with its message; its signal is made when a handler asks for it. */
+interface ReadMessage {
+  readonly method: DescMethod;
+  readonly bytes: Buffer;
+}
+
+/** A call with its message, which it forgets once it is decoded; its signal is made when a handler asks for it. */
 class ReadCall implements IncomingCall {
   readonly service: Service;
   readonly method: string;
@@ -141,10 +145,10 @@ class ReadCall implements IncomingCall {
   readonly requestId: string;
   readonly startedAt: number;
   readonly changes: number;
-  readonly request: () => unknown;
   readonly #exchange: GrpcExchange;
+  #message: ReadMessage | null;
 
-  constructor(admitted: AdmittedCall, exchange: GrpcExchange, request: () => unknown) {
+  constructor(admitted: AdmittedCall, exchange: GrpcExchange, message: ReadMessage) {
     this.service = admitted.service;
     this.method = admitted.method;
     this.credentials = admitted.credentials;
@@ -152,8 +156,17 @@ class ReadCall implements IncomingCall {
     this.requestId = admitted.requestId;
     this.startedAt = admitted.startedAt;
     this.changes = admitted.changes;
-    this.request = request;
+    this.#message = message;
     this.#exchange = exchange;
+  }
+
+  request(): unknown {
+    if (this.#message === null) throw new Error('the message of a call is decoded once');
+    const { method, bytes } = this.#message;
+    this.#message = null;
+    return isDecodedInTurns(method, bytes.length)
+      ? binaryInSlices(method, bytes)
+      : decodeMessage(method, bytes);
   }
 
   get signal(): AbortSignal {

@@ -238,7 +238,7 @@ class MessageReader {
       if (this.message !== null) return 'second';
       const bytes = this.#whole();
       this.message = bytes.subarray(HEAD_BYTES, end);
-      this.#rest = [bytes.subarray(end)];
+      this.#rest = bytes.length > end ? [bytes.subarray(end)] : [];
       this.#length = bytes.length - end;
     }
     return null;
