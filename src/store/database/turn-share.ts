@@ -1,6 +1,6 @@
 /**
  * Which part of the turns to write events this replica takes. Transactions that write events take turns, whichever replica they are of
- * (events/append-events.ts), and each of them notifies: what all replicas commit is heard by each of them, with the number of the
+ * (events/append-events.ts), and each of them notifies: each replica is notified of what all of them commit, with the number of the
  * session that committed. The last of these notices, the newest of them most, make the share.
  *
  * It is a measure and no promise. A notice that is lost changes it by little, and the few events of what has a pool of its own (probes, sensors)

@@ -9,7 +9,7 @@ const OF_OPERATIONS = `'operation', 'step', 'progress'`;
  * Equal to `operation_id = id`, in the form that indexes serve: events of the operation itself by its machine, and what else happened because of it,
  * also to other machines, by an index that has only that (migration 0111).
  */
-export function isOfOperation(id: string): string {
+function isOfOperation(id: string): string {
   return `(operation_id = ${id} AND kind <> ALL (ARRAY[${OF_OPERATIONS}]) OR
     ${isOfMachineOf(id)} AND kind = ANY (ARRAY[${OF_OPERATIONS}]))`;
 }
