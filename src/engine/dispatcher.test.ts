@@ -139,6 +139,28 @@ describe('a start', () => {
     expect(statuses(...ids, 'job-4')).toEqual(['completed', 'completed', 'completed', 'completed']);
   });
 
+  it('claims four times as many while passes are brief', async () => {
+    const brief = Array.from({ length: 100 }, (_, number) => `brief-${number}`);
+    add(...brief);
+    let holds = false;
+    const handler: StepHandler<string> = {
+      ...device.handler,
+      observe: (context) => (holds ? untilStopped(context) : device.handler.observe(context)),
+    };
+    const replica = new Replica('a', handler, 2);
+    await advance(1_000);
+    expect(new Set(statuses(...brief))).toEqual(new Set(['completed']));
+    holds = true;
+    device.trace.length = 0;
+    const ids = Array.from({ length: 10 }, (_, number) => `job-${number}`);
+    create(
+      replica,
+      ids.map((id) => sampleJob({ id })),
+    ).committed(new Date());
+    const claimed = statuses(...ids).filter((status) => status === 'running');
+    expect(claimed).toHaveLength(8);
+  });
+
   it('overtakes nothing that is due and was not claimed for want of room', async () => {
     const hold: StepHandler<string> = { ...device.handler, observe: untilStopped };
     add('job-1', 'job-2');

@@ -22,13 +22,15 @@ import {
   StoreAway,
 } from './job-store.ts';
 import { Lease, LeaseLost } from './lease.ts';
+import { PassSlots } from './pass-slots.ts';
 import { type JobDependencies, runJob } from './run-job.ts';
 import { Interrupted, type Interruption } from './run-step.ts';
 import { type ClaimsAtStart, type InstantEnd, type StartClaim, startAtOnce } from './start-at-once.ts';
 import { startWithClaim } from './start-with-claim.ts';
 
-export interface DispatcherOptions<Change> extends Omit<JobDependencies<Change>, 'now'> {
+export interface DispatcherOptions<Change> extends Omit<JobDependencies<Change>, 'now' | 'slots'> {
   readonly leaseMs: number;
+  /** Passes at the same time, and jobs in hand; more jobs while passes are brief (pass-slots.ts). */
   readonly maxInHand: number;
   /** The longest sleep of the claim loop; a wake-up ends it early. */
   readonly pollMs: number;
@@ -71,11 +73,14 @@ export class Dispatcher<Change> {
   readonly #heldJobs = new Map<string, HeldJob>();
   readonly #finished = new Set<Promise<void>>();
   readonly #logs: LogWriter;
+  readonly #slots: PassSlots;
   #toRelease: ReleasedLease[] = [];
   /** Claimed by starts whose transactions are not over. */
   readonly #starting = new Set<string>();
   /** The last claim found everything that was due: a start that claims its own job overtakes none. */
   #isCaughtUp = false;
+  /** The last claim had no room: the next job that ends makes some. */
+  #isFull = false;
   /** Claims that failed, and may still have taken effect. */
   #unknownClaims = 0;
   #stopping = false;
@@ -93,6 +98,7 @@ export class Dispatcher<Change> {
   constructor(options: DispatcherOptions<Change>) {
     this.#options = options;
     this.#start = startWithClaim(options);
+    this.#slots = new PassSlots(options.maxInHand, OVERDUE_RESERVE, options.monotonicNow);
     this.#brake = new ClaimBrake({ ...options, onReleased: () => this.wake() });
     this.#store = brakedStore(options.store, this.#brake);
     this.#logs = new LogWriter(options.store, (error) => options.onError(error, STORING_LOGS));
@@ -169,7 +175,7 @@ export class Dispatcher<Change> {
   }
 
   get #hasRoomAtStart(): boolean {
-    return this.#isCaughtUp && this.#unknownClaims === 0 && this.#inHand < this.#options.maxInHand;
+    return this.#isCaughtUp && this.#unknownClaims === 0 && this.#inHand < this.#slots.mostInHand;
   }
 
   /** Not while the store fails: claims are braked then. */
@@ -222,7 +228,10 @@ export class Dispatcher<Change> {
 
   async #claimWithRoom(): Promise<number> {
     const { pollMs, maxInHand, monotonicNow } = this.#options;
-    const room = this.#brake.limit(maxInHand - this.#inHand);
+    // No more at once than with long passes: a claim is one transaction.
+    const free = Math.min(maxInHand, this.#slots.mostInHand - this.#inHand);
+    const room = this.#brake.limit(free);
+    this.#isFull = free <= 0;
     if (room <= 0) {
       this.#isCaughtUp = false;
       return this.#claimOverdue();
@@ -238,8 +247,8 @@ export class Dispatcher<Change> {
 
   /** An attempt must not exceed its time limit because all replicas are full: ending it takes one short probe. */
   async #claimOverdue(): Promise<number> {
-    const { pollMs, maxInHand, monotonicNow } = this.#options;
-    const room = maxInHand + OVERDUE_RESERVE - this.#inHand;
+    const { pollMs, monotonicNow } = this.#options;
+    const room = this.#slots.mostInHand + OVERDUE_RESERVE - this.#inHand;
     if (room <= 0) return OVERDUE_POLL_MS;
     // Each job that ends wakes this loop, and usually another one is claimed in its place at once.
     const restMs = this.#overdueClaimedAt + OVERDUE_POLL_MS - monotonicNow();
@@ -290,7 +299,7 @@ export class Dispatcher<Change> {
       stop: held.cancel.signal,
       uncancelable: () => held.stop.signal,
     };
-    const work = runJob(job, control, { now, ...this.#options, store: this.#store })
+    const work = runJob(job, control, { now, ...this.#options, slots: this.#slots, store: this.#store })
       .then(
         (dueInMs) => {
           this.#drop(job, held, held.stop.signal.aborted ? 'stopped' : null);
@@ -304,9 +313,8 @@ export class Dispatcher<Change> {
 
   #drop(job: Job, held: HeldJob, why: ReleaseReason | null): void {
     if (why !== null) this.#toRelease.push({ id: job.id, epoch: job.epoch, why });
-    const wasFull = this.#inHand >= this.#options.maxInHand;
     if (this.#heldJobs.get(job.id) === held) this.#heldJobs.delete(job.id);
-    if (wasFull) this.wake();
+    if (this.#isFull) this.wake();
   }
 
   #failed(job: Job, held: HeldJob, error: unknown): void {

@@ -3,6 +3,7 @@ import type { Job } from './job.ts';
 import { JobLog, LogWriter } from './job-log.ts';
 import { Lease } from './lease.ts';
 import type { MemoryJobStore } from './memory-job-store.fixture.ts';
+import { PassSlots } from './pass-slots.ts';
 import { type CrashPoint, type JobDependencies, runJob } from './run-job.ts';
 import { Interrupted } from './run-step.ts';
 import type { StepHandler } from './step-handler.ts';
@@ -48,6 +49,7 @@ export function toolsFor(
     },
     isInstant: (step) => step.kind === 'instant',
     handlerFor: async (job) => (typeof handler === 'function' ? handler(job) : handler),
+    slots: new PassSlots(1, 0, () => performance.now()),
     now: () => new Date(),
     random: () => 0,
     onUnexpected: options.onUnexpected,

@@ -24,6 +24,7 @@ import type { JobLog } from './job-log.ts';
 import type { JobStore } from './job-store.ts';
 import { type Lease, LeaseLost } from './lease.ts';
 import { nextTryMs, unansweredBy, unansweredMs } from './outage.ts';
+import type { PassSlots } from './pass-slots.ts';
 import {
   Interrupted,
   type Interruption,
@@ -47,6 +48,8 @@ export interface JobDependencies<Change> {
   readonly handlerFor: (job: Job, step: Step) => Promise<StepHandler<Change>>;
   /** The step's handler touches nothing outside and returns at once. */
   readonly isInstant: (step: Step) => boolean;
+  /** At most so many passes at the same time, of all jobs. */
+  readonly slots: Pick<PassSlots, 'run'>;
   readonly now: () => Date;
   readonly random: () => number;
   readonly onUnexpected: (error: unknown, job: Job) => void;
@@ -161,7 +164,7 @@ class JobRunner<Change> {
     const step = this.#job.steps[this.#job.current];
     if (!step) throw new RangeError(`job ${this.#job.id} has no step ${this.#job.current}`);
     if (this.#job.status === 'compensating') this.#stop = this.#control.uncancelable();
-    const outcome = await this.#pass(step);
+    const outcome = await this.#dependencies.slots.run(this.#stop, () => this.#pass(step));
     if (outcome.outcome === 'interrupted') return await this.#afterInterruption();
     this.#logOutage(step, outcome);
     const atOnce = outcome.outcome === 'wait' && outcome.pollAfterMs <= 0 && outcome.change === undefined;

@@ -14,6 +14,7 @@ import type { Job } from '../engine/job.ts';
 import { JobLog, LogWriter } from '../engine/job-log.ts';
 import { Lease } from '../engine/lease.ts';
 import { MemoryJobStore, ProcessDeath } from '../engine/memory-job-store.fixture.ts';
+import { PassSlots } from '../engine/pass-slots.ts';
 import { runJob } from '../engine/run-job.ts';
 import { Interrupted } from '../engine/run-step.ts';
 import { createFakeProvider } from '../providers/fake/fake-provider.ts';
@@ -173,6 +174,7 @@ export class StepRun {
       },
       handlerFor: async (_job, step) => handlerFor(step, { ...this, machine: this.currentMachine() }),
       isInstant,
+      slots: new PassSlots(1, 0, () => this.clock.ms),
       now,
       random: () => 0.5,
       onUnexpected: (error) => {

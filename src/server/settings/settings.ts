@@ -154,7 +154,8 @@ export const SETTINGS = {
     flag: '--max-in-hand',
     value: 'n',
     fallback: '256',
-    description: 'operations that one replica works on at the same time; those that wait do not count',
+    description:
+      'operations that one replica works on at the same time; it has up to four times as many in hand while that takes less than half a second each; those that wait do not count',
   },
   presenceUrl: {
     variable: 'INGOT_PRESENCE_URL',
