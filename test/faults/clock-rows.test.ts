@@ -73,7 +73,10 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await database.run('', 'TRUNCATE machines, upstream_reads, presence_watch, database_clock CASCADE');
+  await database.run(
+    '',
+    'TRUNCATE machines, machine_looks, operations, operation_logs, upstream_reads, presence_watch, database_clock CASCADE',
+  );
   postgres.setOffset(0);
 });
 
