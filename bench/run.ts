@@ -12,6 +12,7 @@ import { measureGet, measureHttp, measureOverview, measurePages, measureStart } 
 import { measureWatch, measureWatchers } from './parts/watching.ts';
 import { argumentsOrExit, type BenchArguments, type Part, readArguments, USAGE } from './rig/arguments.ts';
 import { buildCommit, thisBuild } from './rig/build-commit.ts';
+import { untilCalm } from './rig/calm.ts';
 import { type Cleanup, runWithCleanup } from './rig/cleanup.ts';
 import { Figures, type Goal, showRow } from './rig/figures.ts';
 import {
@@ -89,6 +90,7 @@ async function measure(args: BenchArguments, sides: readonly Side[], cleanup: Cl
     for (const part of args.only)
       for (const { side, subject } of inTurn) {
         if (args.form === 'text') console.error(`  ${part}, ${subject.build.name}`);
+        await untilCalm(sides.map((each) => each.subject));
         const measured = await MEASURES[part]({ subject, args, number: number + 1, empty, cleanup });
         if (number >= 0) figures.add(side, measured);
       }

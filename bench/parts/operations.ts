@@ -4,6 +4,7 @@ import { OperationService } from '../../src/gen/baremetal/v2/operation_service_p
 import { sleep } from '../../src/time/sleep.ts';
 import type { LoadClient } from '../client.ts';
 import { perSecond } from '../measure.ts';
+import { untilCalm } from '../rig/calm.ts';
 import type { Figure } from '../rig/figures.ts';
 import type { Round } from './part.ts';
 import { singleInsertsPerSecond } from './single-inserts.ts';
@@ -58,6 +59,7 @@ function nth(clients: readonly LoadClient[], index: number): LoadClient {
 export async function measureRegister(round: Round): Promise<readonly Figure[]> {
   const { subject, args, number } = round;
   const inserts = await singleInsertsPerSecond(subject, args.operations);
+  await untilCalm([subject]);
   const value = await register(round, `register-${number}`, args.operations);
   return [{ what: 'RegisterMachine', unit: 'perSecond', value, base: { of: INSERTS, value: inserts } }];
 }
@@ -118,6 +120,7 @@ export async function measureOperations(round: Round): Promise<readonly Figure[]
   const prefix = `operate-${number}`;
   await register(round, prefix, args.operations);
   const inserts = await singleInsertsPerSecond(subject, args.operations);
+  await untilCalm([subject]);
   await subject.server.vitals();
   const value = await enterMaintenance(round, prefix, args.operations);
   const { garbageShare } = await subject.server.vitals();
@@ -137,6 +140,7 @@ export async function measureReboots(round: Round): Promise<readonly Figure[]> {
   const prefix = `reboot-${number}`;
   await prepareReboots(round, prefix, args.reboots);
   const inserts = await singleInsertsPerSecond(subject, args.reboots);
+  await untilCalm([subject]);
   const value = await reboot(round, prefix, args.reboots);
   return [
     {
