@@ -27,4 +27,5 @@ export async function untilCalm(
     if (now - before < CALM * subjects.length * (SAMPLE_MS / 1000)) return;
     before = now;
   }
+  console.error(`  the servers do not rest: measured beside their work of more than ${LONGEST_MS / 1000} s`);
 }

@@ -2,6 +2,10 @@
 -- Every operation writes six events and more, and each event had an entry in the index by operation. Those of the operation itself are found by its
 -- machine (src/store/filter/event-columns.ts), so the index keeps what else happened because of it, also to other machines
 -- (docs/decisions/0101-less-to-write-for-an-operation.md).
+--
+-- In the order in which writers lock: a migration that had events first would deadlock with them.
+LOCK TABLE machines, operations, operation_logs, events IN ACCESS EXCLUSIVE MODE;
+
 DROP INDEX events_by_operation;
 CREATE INDEX events_by_operation ON events (operation_id, event_id)
   WHERE operation_id IS NOT NULL AND kind <> ALL (ARRAY['operation', 'step', 'progress']);
